@@ -9,6 +9,8 @@ package acs
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"runtime/debug"
@@ -83,7 +85,10 @@ func New(cfg Config) *Server {
 		s.cfg.Logger = slog.Default()
 	}
 	for i := range cfg.Keys {
-		s.keys[cfg.Keys[i].ID] = &cfg.Keys[i]
+		key := cfg.Keys[i]
+		key.extracted = nil
+		key.extracted, _ = hkdf.Extract(sha256.New, key.Secret, nil) // else it is made for each session
+		s.keys[key.ID] = &key
 	}
 	return s
 }
@@ -121,7 +126,10 @@ type request struct {
 	id, session string
 	meta        rawjson.Value
 	key         *Key
-	signer      signer // of the key, for the session
+	signer      signer            // of the key, for the session
+	hash        [sha256.Size]byte // of the params, as the chain has them
+	proof       []byte            // its signature, where that says nothing else
+	used        []*guard.Item     // what it uses up, as it was read when it came; nil for what is to be read
 	came        time.Time
 	late        bool // as its record says: see answered
 }
@@ -162,7 +170,8 @@ func (s *Server) fresh(ctx context.Context, r *request) bool {
 	if !s.inTime(r) {
 		return false
 	}
-	_, replayed, err := s.use(ctx, r)
+	used, replayed, err := s.use(ctx, r)
+	r.used = used
 	return err != nil || !replayed
 }
 
@@ -211,10 +220,13 @@ func (s *Server) open(q *jsonrpc.Request) (*request, *jsonrpc.Error) {
 	if at, found := inexact(q.Message); found && !ping {
 		return nil, wrong(SignatureInvalid, params.Wrong(at.Pointer()[len(q.Message.Pointer()):], "A double does not hold this number, so that the signature would be another number's, too.", "a number that a double holds, or a string"))
 	}
-	form, err := canonicalRequest(q.Message)
+	f, err := formOf(q.Message)
 	signs := key.signer(r.session)
-	if err == nil && signs.check(signature, form) == nil {
-		r.key, r.signer = key, signs
+	if err == nil && signs.check(signature, f.signed()...) == nil {
+		r.key, r.signer, r.hash = key, signs, f.paramsHash()
+		if signature.Len() == 3 { // the algorithm, the label and the value, which are all verified
+			r.proof = signature.Raw()
+		}
 	} else if !ping {
 		return nil, unsigned()
 	}

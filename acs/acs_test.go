@@ -3,6 +3,7 @@ package acs
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -19,13 +20,16 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/store/sqlite"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -908,6 +912,54 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
+// TestProof: a signature that says nothing else is not looked through for what is masked; one
+// with more in it is, since whoever carries a request can add that.
+func TestProof(t *testing.T) {
+	g := open(t, t.TempDir(), keyA)
+	set, err := policy.Load(policy.File{Name: "p.yaml", Data: []byte(law)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.store, err = sqlite.Open(t.TempDir(), sqlite.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer g.store.Close()
+	log, err := ledger.Open(t.Context(), ledger.Config{Store: g.store, Origin: "test", Seed: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if g.guard, err = guard.New(t.Context(), guard.Config{Log: log, Store: g.store, Policy: set, Redact: risk.Secret}); err != nil {
+		t.Fatal(err)
+	}
+	namespace := New(Config{Guard: g.guard, Keys: []Key{keyA}, Version: "test"}).Namespace()
+	g.http = &jsonrpc.Handler{Own: &namespace}
+	a := g.agent()
+	a.hello()
+	for _, tt := range []struct{ more, arguments string }{
+		{"", `{"a":{"value":"x"}}`},
+		{`"password":"open sesame please",`, `{"a":{"value":"x"}}`},
+		{"", `{"password":{"value":"open sesame please"}}`},
+	} {
+		body, err := a.key.Sign(a.form("steps/toolCallRequest", toolCall("ls", tt.arguments)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = bytes.Replace(body, []byte(`"signature":{`), []byte(`"signature":{`+tt.more), 1)
+		at := g.records()
+		if got := a.post(body); got.Result.Decision != "allow" {
+			t.Fatalf("%s", got.raw)
+		}
+		beside, err := ledger.ReadOpening(t.Context(), g.store, act.Position{Index: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept := string(beside.Request); strings.Contains(kept, "sesame") || !strings.Contains(kept, `"method":"steps/toolCallRequest"`) {
+			t.Errorf("%s is kept", kept)
+		}
+	}
+}
+
 // TestLate: an answer that comes when its agent waits no longer is recorded as late: with the
 // decision where that took so long, and else in a record of its own. What was in time is not.
 func TestLate(t *testing.T) {
@@ -1028,12 +1080,46 @@ func FuzzEnvelope(f *testing.F) {
 		if p == nil || p.key == nil {
 			return
 		}
-		one, _ := canonicalRequest(q.Message)
-		two, _ := canonicalRequest(p.Message)
-		if !bytes.Equal(one, two) {
-			t.Errorf("one signature holds for\n%s\nand\n%s", one, two)
+		one, _ := formOf(q.Message)
+		two, _ := formOf(p.Message)
+		if !bytes.Equal(bytes.Join(one.signed(), nil), bytes.Join(two.signed(), nil)) {
+			t.Errorf("one signature holds for\n%s\nand\n%s", one.text, two.text)
 		}
 	})
+}
+
+// TestForm: each value is written as RFC 8785 has it, which a library does, too.
+func TestForm(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `[]`, `null`, `[true,false]`, `"a\u0008\f\n\u001f\"\\\/\u20ac\ud83d\ude00é"`, `{"b":1,"a":[{"d":2,"c":{}}],"":0}`,
+		`{"\ud83d\ude00":1,"\uffee":2,"é":3,"z\n":4,"A":5,"\ud83d\ude01x":6,"zz":7}`,
+		`[0,-0,1,-1,10,1.0,1.50,1e3,1E-7,123456789012345,1234567890123456,9007199254740993,1e21,1e20,0.000001,5e-324,-0.0,100]`,
+	} {
+		doc, err := rawjson.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := writer{}
+		w.value(doc.Root())
+		want := jsontext.Value(text)
+		if err := want.Canonicalize(); err != nil || w.err != nil || string(want) != string(w.b) {
+			t.Errorf("%s, not %s (%v, %v)", w.b, want, err, w.err)
+		}
+	}
+	for _, params := range []string{`{"signature":{"a":1}}`, `{"signature":1,"z":2}`, `{"a":0,"signature":1}`, `{"a":0,"signature":1,"z":2}`, `{"a":0}`, `{}`} {
+		doc, err := rawjson.Parse([]byte(`{"jsonrpc":"2.0","id":"x","method":"m","params":` + params + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := formOf(doc.Root())
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := string(content.AppendWithout(nil, doc.Root().Get("params"), "signature"))
+		if got, want := string(bytes.Join(f.signed(), nil)), `{"id":"x","jsonrpc":"2.0","method":"m","params":`+without+`}`; got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
 }
 
 // FuzzSign: what one side signs the other verifies, and nothing else.
@@ -1048,9 +1134,17 @@ func FuzzSign(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, signed)
 		}
-		form, err := canonicalRequest(doc.Root())
+		f, err := formOf(doc.Root())
 		if err != nil {
 			t.Fatal(err)
+		}
+		form := bytes.Join(f.signed(), nil)
+		if got := jsontext.Value(bytes.Clone(form)); got.Canonicalize() != nil || !bytes.Equal(got, form) {
+			t.Errorf("not canonical: %s, but %s", form, got)
+		}
+		want := jsontext.Value(bytes.Clone(doc.Root().Get("params").Raw()))
+		if err := want.Canonicalize(); err != nil || sha256.Sum256(want) != f.paramsHash() {
+			t.Errorf("%v: the params are %s, and their form is not %s", err, want, f.text)
 		}
 		params := doc.Root().Get("params")
 		session := params.Get("metadata").Get("session_id").Text()

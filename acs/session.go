@@ -36,15 +36,19 @@ const kept = 7 * 24 * time.Hour
 
 // sessionState is what was agreed to for a session, and where it stands.
 type sessionState struct {
-	Session string         `json:"session"`
-	Key     string         `json:"key"`   // the label that it is bound to
-	Agent   string         `json:"agent"` // the agent_id that it is bound to
-	Owner   string         `json:"owner"` // the principal
-	Hello   string         `json:"hello"` // the hash of the ClientHello
-	Terms   jsontext.Value `json:"terms"` // the ServerHello
-	Methods []string       `json:"methods"`
-	Head    string         `json:"head,omitzero"` // of the chain
-	Ended   bool           `json:"ended,omitzero"`
+	Session string `json:"session"`
+	Key     string `json:"key"`   // the label that it is bound to
+	Agent   string `json:"agent"` // the agent_id that it is bound to
+	Owner   string `json:"owner"` // the principal
+	Hello   string `json:"hello"` // the hash of the ClientHello
+	// Methods, Profiles and Transport are what the terms differ in; Terms is the ServerHello of
+	// a session that was begun when all of that was written with each step.
+	Methods   []string       `json:"methods"`
+	Profiles  []string       `json:"profiles,omitzero"`
+	Transport string         `json:"transport,omitzero"`
+	Terms     jsontext.Value `json:"terms,omitzero"`
+	Head      string         `json:"head,omitzero"` // of the chain
+	Ended     bool           `json:"ended,omitzero"`
 	// Calls are the tools' calls that were let through, and whose results are awaited.
 	Calls []pending `json:"calls,omitzero"`
 	// Intent is what the user wants of the session, where it binds; nil for no bounds.
@@ -88,7 +92,7 @@ func newSessions(g *guard.Guard) *guard.Items[sessionState] {
 			return t, nil
 		},
 		Fill: func(t *sessionState, item *guard.Item) (err error) {
-			item.Owner, item.Due = t.Owner, t.At.Add(kept)
+			item.Owner, item.Due = t.Owner, t.At.Add(kept).Truncate(time.Hour).Add(time.Hour) // in whole hours: it changes seldom
 			item.Data, err = json.Marshal(t)
 			return err
 		},
@@ -209,7 +213,12 @@ func (s *Server) step(ctx context.Context, r *request, at *standing) ([]byte, *j
 		n := s.traces(s.note(r, "acs.refused", why.Code), r, &verdict{word: "deny", why: wording.Advice(&why), codes: []string{why.Code}}, "")
 		return s.refusal(r, why), nil, s.cfg.Guard.Write(ctx, n) // nothing enters the session
 	}
-	used, replayed, err := s.use(ctx, r)
+	// What was found unused when it came is written with the step: who has used it since then
+	// has written it, so that this step loses, and reads it again.
+	used, replayed, err := r.used, false, error(nil)
+	if r.used = nil; used == nil {
+		used, replayed, err = s.use(ctx, r)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -233,11 +242,8 @@ func (s *Server) step(ctx context.Context, r *request, at *standing) ([]byte, *j
 	case a == nil:
 		return refuse(fault(jsonrpc.MethodNotFound, "ACS 0.1.0 has no such method."))
 	}
-	a.Principal = r.by()
-	made, err := entryOf(r.Message, state.Head)
-	if err != nil {
-		return refuse(fault(jsonrpc.InvalidParams, err.Error()))
-	}
+	a.Principal, a.Proof = r.by(), r.proof
+	made := entryOf(r.Message, r.hash, state.Head)
 	entry := &link{made, made.Head()}
 	if state.Ended {
 		a.Refusals = append(a.Refusals, act.Final("acs", "session_ended", "The session has ended.", "Begin another one."))
@@ -538,13 +544,12 @@ func (s *Server) hello(ctx context.Context, r *request, at *standing, used []*gu
 			t.Methods = append(t.Methods, name)
 		}
 	}
-	profiles := s.offered()
+	t.Profiles, t.Transport = s.offered(), transport
 	if p.Get("profiles_supported").Exists() {
-		profiles = slices.DeleteFunc(profiles, func(name string) bool { return !has("profiles_supported", name) })
+		t.Profiles = slices.DeleteFunc(t.Profiles, func(name string) bool { return !has("profiles_supported", name) })
 	} else {
-		profiles = profiles[:1] // of an agent that does not say
+		t.Profiles = t.Profiles[:1] // of an agent that does not say
 	}
-	t.Terms = s.serverHello(t.Methods, profiles, transport)
 	if err := s.sessions.Fill(t, item); err != nil {
 		return nil, nil, err
 	}
@@ -562,7 +567,13 @@ func (s *Server) hello(ctx context.Context, r *request, at *standing, used []*gu
 
 // terms are those of a session as its agent is told them: in the result, as the standard has
 // it, and once more in its payload, where the adapters of its repository look for them.
-func terms(t *sessionState) []byte { return add(slices.Clone(t.Terms), "payload", t.Terms) }
+func terms(t *sessionState) []byte {
+	own := t.Terms
+	if own == nil {
+		own = serverHello(t)
+	}
+	return add(slices.Clone(own), "payload", own)
+}
 
 // Timeout is for how long an agent should wait for an answer. Some take no more than this.
 const Timeout = 10 * time.Second
@@ -572,17 +583,17 @@ const posture = "deny"
 
 // serverHello are the terms: what is not among the methods is not asked about, and what
 // cannot be decided must not happen.
-func (s *Server) serverHello(methods, profiles []string, transport string) jsontext.Value {
+func serverHello(t *sessionState) jsontext.Value {
 	b := []byte(`{"negotiated_version":"` + Version + `","methods_evaluated":`)
-	b = rawjson.AppendStrings(b, methods)
-	b = append(b, `,"selected_transport":"`+transport+`","signature_algorithms_supported":["`+Algorithm+`"],"timeout_config":{"default_ms":`...)
+	b = rawjson.AppendStrings(b, t.Methods)
+	b = append(b, `,"selected_transport":"`+t.Transport+`","signature_algorithms_supported":["`+Algorithm+`"],"timeout_config":{"default_ms":`...)
 	b = strconv.AppendInt(b, Timeout.Milliseconds(), 10)
 	b = append(b, `},"skew_window_ms":`...)
 	b = strconv.AppendInt(b, Skew.Milliseconds(), 10)
 	b = append(b, `,"on_decision_failure":"`+posture+`","approver_types_supported":["human"],"policy_requires_provenance":false`...)
-	if s.cfg.Trace {
+	if slices.Contains(t.Profiles, "acs-trace") {
 		b = append(b, `,"trace_emission":{"otel_enabled":false,"ocsf_enabled":true}`...)
 	}
 	b = append(b, `,"agbom_serializations_supported":["cyclonedx-1.6","spdx-3.0","swid"],"profiles_accepted":`...)
-	return append(rawjson.AppendStrings(b, profiles), '}')
+	return append(rawjson.AppendStrings(b, t.Profiles), '}')
 }

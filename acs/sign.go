@@ -8,13 +8,11 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"hash"
 	"strconv"
 
 	"reeve.example/reeve/internal/content"
 	"reeve.example/reeve/internal/rawjson"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Algorithm is the one of the signatures that are taken and given.
@@ -31,6 +29,8 @@ type Key struct {
 	Secret []byte
 	// Asks says that the agent shows its user what is asked, and goes on as they answer.
 	Asks bool
+	// extracted is of the secret what is the same for all sessions; nil until prepared.
+	extracted []byte
 }
 
 // ErrUnsigned: there is no signature, or none that holds.
@@ -39,25 +39,35 @@ var ErrUnsigned = errors.New("the signature is missing, or does not hold")
 // sessionKey is what signs for a session: the secret itself signs nothing, so that what
 // one session's signatures give away is nothing of another's.
 func (k *Key) sessionKey(session string) []byte {
-	key, err := hkdf.Key(sha256.New, k.Secret, nil, session, sha256.Size)
+	extracted, err := k.extracted, error(nil)
+	if extracted == nil {
+		extracted, err = hkdf.Extract(sha256.New, k.Secret, nil)
+	}
+	if err == nil {
+		extracted, err = hkdf.Expand(sha256.New, extracted, session, sha256.Size)
+	}
 	if err != nil {
 		panic(err) // of a length that SHA-256 always has
 	}
-	return key
+	return extracted
 }
 
 // signer signs within one session, under a key's label.
 type signer struct {
-	label  string
-	secret []byte
+	label string
+	mac   hash.Hash
 }
 
-func (k *Key) signer(session string) signer { return signer{k.ID, k.sessionKey(session)} }
+func (k *Key) signer(session string) signer {
+	return signer{k.ID, hmac.New(sha256.New, k.sessionKey(session))}
+}
 
-func (s signer) sum(canonical []byte) []byte {
-	mac := hmac.New(sha256.New, s.secret)
-	mac.Write(canonical)
-	return mac.Sum(nil)
+func (s signer) sum(canonical ...[]byte) []byte {
+	s.mac.Reset()
+	for _, part := range canonical {
+		s.mac.Write(part)
+	}
+	return s.mac.Sum(nil)
 }
 
 // Sign returns a request with its signature: its params must be an object that names the
@@ -72,14 +82,14 @@ func (k *Key) Sign(request []byte) ([]byte, error) {
 	if params.Kind() != rawjson.Object || params.Len() == 0 {
 		return nil, errors.New("a request of ACS has params")
 	}
-	form, err := canonicalRequest(root)
+	f, err := formOf(root)
 	if err != nil {
 		return nil, err
 	}
 	session := params.Get("metadata").Get("session_id").Text()
 	signed := content.AppendWithout(nil, params, "signature")
 	signed = append(signed[:len(signed)-1], `,"signature":`...)
-	signed = append(k.signer(session).append(signed, form), '}')
+	signed = append(k.signer(session).append(signed, f.signed()...), '}')
 	return doc.Splice([]rawjson.Replacement{{At: params, With: signed}})
 }
 
@@ -102,51 +112,21 @@ func (k *Key) Verify(answer []byte, session string) error {
 	return k.signer(session).check(holder.Get("signature"), form)
 }
 
-func (s signer) check(signature rawjson.Value, form []byte) error {
+func (s signer) check(signature rawjson.Value, form ...[]byte) error {
 	value, err := base64.StdEncoding.Strict().DecodeString(signature.Get("value").Text())
-	if err != nil || !signature.Get("algorithm").Is(Algorithm) || !signature.Get("key_id").Is(s.label) || !hmac.Equal(value, s.sum(form)) {
+	if err != nil || !signature.Get("algorithm").Is(Algorithm) || !signature.Get("key_id").Is(s.label) || !hmac.Equal(value, s.sum(form...)) {
 		return ErrUnsigned
 	}
 	return nil
 }
 
 // append appends the signature of a canonical form.
-func (s signer) append(b, form []byte) []byte {
+func (s signer) append(b []byte, form ...[]byte) []byte {
 	b = append(b, `{"algorithm":"`+Algorithm+`","key_id":`...)
 	b = rawjson.AppendString(b, s.label)
 	b = append(b, `,"value":"`...)
-	b = base64.StdEncoding.AppendEncode(b, s.sum(form))
+	b = base64.StdEncoding.AppendEncode(b, s.sum(form...))
 	return append(b, '"', '}')
-}
-
-// canonicalRequest is what a request's signature is of: all of it but the signature, as
-// RFC 8785 writes it.
-func canonicalRequest(root rawjson.Value) ([]byte, error) {
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), root.Get("id").Raw()...)
-	b = append(b, `,"method":`...)
-	b = append(b, root.Get("method").Raw()...)
-	b = append(b, `,"params":`...)
-	b = content.AppendWithout(b, root.Get("params"), "signature")
-	return canonical(append(b, '}'))
-}
-
-// canonicalAnswer is the same of an answer, whose member name holds what it says.
-func canonicalAnswer(id []byte, name string, holder []byte) ([]byte, error) {
-	if id == nil {
-		id = []byte("null")
-	}
-	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	b = append(b, `,"`+name+`":`...)
-	return canonical(append(append(b, holder...), '}'))
-}
-
-// canonical writes a value as RFC 8785 has it.
-func canonical(b []byte) ([]byte, error) {
-	v := jsontext.Value(b)
-	if err := v.Canonicalize(); err != nil {
-		return nil, fmt.Errorf("this has no canonical form: %w", err)
-	}
-	return v, nil
 }
 
 // inexact finds a number that RFC 8785 writes as another one, since a double does not
@@ -216,19 +196,19 @@ func EntryOf(request []byte, previous string) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return entryOf(doc.Root(), previous)
-}
-
-func entryOf(root rawjson.Value, previous string) (*Entry, error) {
-	params := root.Get("params")
-	form, err := canonical(bytes.Clone(params.Raw()))
+	f, err := formOf(doc.Root())
 	if err != nil {
 		return nil, err
 	}
+	return entryOf(doc.Root(), f.paramsHash(), previous), nil
+}
+
+func entryOf(root rawjson.Value, params [sha256.Size]byte, previous string) *Entry {
+	p := root.Get("params")
 	return &Entry{
-		RequestID: params.Get("request_id").Text(), Method: root.Get("method").Text(), Timestamp: params.Get("timestamp").Text(),
-		TurnID: params.Get("metadata").Get("turn_id").Text(), Params: sha256.Sum256(form), Previous: previous,
-	}, nil
+		RequestID: p.Get("request_id").Text(), Method: root.Get("method").Text(), Timestamp: p.Get("timestamp").Text(),
+		TurnID: p.Get("metadata").Get("turn_id").Text(), Params: params, Previous: previous,
+	}
 }
 
 // Head is the head of the chain behind the entry, in hex.

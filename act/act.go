@@ -376,6 +376,9 @@ type Action struct {
 	// means unknown, not none. Filled for messages with Cites only.
 	Resources []string
 
+	// Proof is the part of Body that proves who asks, where it was verified to hold nothing
+	// else: what is looked for in what others said is not looked for in it.
+	Proof  []byte
 	Body   []byte // the request's bytes, whole
 	Digest Digest // what is really done: see Digest
 	// Earlier is the digest of the same in the form before this one, which what was

@@ -190,6 +190,9 @@ func (g *Guard) finds(a *act.Action) bool {
 		}
 		g.clean.add(a.Agent.Raw)
 	}
+	if at := bytes.Index(a.Body, a.Proof); at > 0 && !cut {
+		before, after = string(a.Body[:at]), string(a.Body[at+len(a.Proof):])
+	}
 	if g.scans(before) || g.scans(after) {
 		return true
 	}

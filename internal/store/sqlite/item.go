@@ -12,15 +12,23 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// insertItem writes an item of a batch that begins at first.
+// insertItem writes an item of a batch that begins at first. One that stays what it is
+// found by, as most do that are written often, is written without the indexes.
 func insertItem(c *sqlite.Conn, item *ledger.BatchItem, first uint64) error {
 	open := int64(0)
 	if item.Open {
 		open = 1
 	}
-	return execute(c, `INSERT INTO item (kind, id, version, open, due, data, owner) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, open = excluded.open, due = excluded.due, data = excluded.data, owner = excluded.owner`,
-		item.Kind, item.ID, int64(first)+int64(item.Entry), open, layout.Nanoseconds(item.Due), notNil(item.Data), item.Owner)
+	version, due, data := int64(first)+int64(item.Entry), layout.Nanoseconds(item.Due), notNil(item.Data)
+	err := execute(c, `INSERT INTO item (kind, id, version, open, due, data, owner) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, data = excluded.data
+		WHERE open = excluded.open AND due = excluded.due AND owner = excluded.owner`,
+		item.Kind, item.ID, version, open, due, data, item.Owner)
+	if err != nil || c.Changes() > 0 {
+		return err
+	}
+	return execute(c, `UPDATE item SET version = ?, open = ?, due = ?, data = ?, owner = ? WHERE kind = ? AND id = ?`,
+		version, open, due, data, item.Owner, item.Kind, item.ID)
 }
 
 // Item returns a named item.
