@@ -80,7 +80,8 @@ func (e *examination) code(text string) {
 	changes := changing.MatchString(low) || !onlyReads(low)
 	for _, p := range e.g.places {
 		named := strings.Contains(plain, strings.Join(p.parts, ""))
-		for _, from := range []string{e.g.home, e.cwd()} {
+		for _, from := range append([]string{e.g.home}, e.folders...) {
+			from = clean(e.homed(from))
 			below, ok := strings.CutPrefix("/"+strings.Join(p.parts, "/"), strings.ToLower(from)+"/")
 			below = strings.ReplaceAll(below, "/", "")
 			named = named || ok && from != "" && len(below) >= 8 && strings.Contains(plain, below)

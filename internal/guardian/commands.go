@@ -357,7 +357,7 @@ func (e *examination) paths(c *hazard.Command, name string) {
 			for _, parts := range e.readings(word, c.Dirs) {
 				e.path(name, parts, target, words)
 			}
-			if e.cwd() == "" && word != "" && word[0] != '/' && word[0] != '~' {
+			if !e.placed() && word != "" && word[0] != '/' && word[0] != '~' {
 				e.relativeSetting(name, word)
 			}
 		}

@@ -34,7 +34,7 @@ func (e *examination) fills(c *hazard.Command, name string) {
 		for _, parts := range e.readings(word, c.Dirs) {
 			e.filled(parts)
 		}
-		if e.cwd() == "" && word != "." {
+		if !e.placed() && word != "." {
 			e.filled(split(clean(word))) // relative, to a folder that is not known
 		}
 	}

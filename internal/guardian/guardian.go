@@ -323,7 +323,7 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 	word = strings.ReplaceAll(word, `\`, "/")
 	if m := ownProcess.FindStringSubmatch(word); m != nil { // before "..", which leads up from there
 		if word = "/" + m[2]; m[1] == "cwd" {
-			word = e.cwd() + "/" + m[2]
+			word = "./" + m[2]
 		}
 	}
 	var found [][]string
@@ -368,26 +368,29 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 	if len(dirs) == 0 {
 		dirs = []string{""}
 	}
-	if e.cwd() == "" {
-		e.anywhere(expanded, add)
-	}
-	for _, d := range dirs {
-		switch {
-		case d == "":
-			if d = e.cwd(); d != "" {
+	for _, folder := range e.folders {
+		at := e.homed(folder)
+		if !strings.HasPrefix(at, "/") {
+			e.anywhere(at+"/"+expanded, add)
+		}
+		for _, d := range dirs {
+			switch d = e.homed(d); {
+			case strings.HasPrefix(d, "/"):
 				add(d + "/" + expanded)
-			}
-		case d == "~" || strings.HasPrefix(d, "~/"):
-			add(e.g.home + d[1:] + "/" + expanded)
-		case strings.HasPrefix(d, "/"):
-			add(d + "/" + expanded)
-		default:
-			if base := e.cwd(); base != "" {
-				add(base + "/" + d + "/" + expanded)
+			case strings.HasPrefix(at, "/"):
+				add(at + "/" + d + "/" + expanded)
 			}
 		}
 	}
 	return found
+}
+
+// homed is a path with the home folder in the place of ~.
+func (e *examination) homed(p string) string {
+	if p == "~" || strings.HasPrefix(p, "~/") {
+		return e.g.home + p[1:]
+	}
+	return p
 }
 
 // ofURL is the path of a file's URL, and any other word as it is.
@@ -438,6 +441,7 @@ func (e *examination) anywhere(word string, add func(string)) {
 type examination struct {
 	g                    *Guarded
 	a                    *act.Action
+	folders              []string // that the act may work in, as its arguments or its hook say; one of them is "" where nobody does
 	found                []act.Reason
 	links                int // how many paths were looked up on the disk
 	files                int // how many files may still be read for the guardian's number
@@ -475,8 +479,14 @@ type examination struct {
 	reads                []string // the files that the act reads, as far as they are known
 }
 
-// cwd is the folder that the agent works in, as its hook says; empty if it does not.
+// cwd is the folder that the agent works in, as its hook says; empty if it does not. The act itself
+// may work in another: see folders.
 func (e *examination) cwd() string { return e.a.Folder }
+
+// placed reports whether it is known in which folder the act works.
+func (e *examination) placed() bool {
+	return !slices.ContainsFunc(e.folders, func(f string) bool { return !strings.HasPrefix(e.homed(f), "/") })
+}
 
 // rule is what tampering is called in reasons.
 const rule = "guardian"
@@ -498,12 +508,13 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 	if g == nil || !a.IsCall() {
 		return nil
 	}
-	e := &examination{g: g, a: a, files: 256, contents: 256, namesLeft: maxNamesIn, tool: a.Canonical}
+	read = read.For(a)
+	e := &examination{g: g, a: a, folders: read.Folders(), files: 256, contents: 256, namesLeft: maxNamesIn, tool: a.Canonical}
 	if !e.suspicious() {
 		return nil
 	}
 	e.tools(a.Content)
-	e.watch(read.For(a).Watch)
+	e.watch(read.Watch)
 	if e.someProcess && e.sought {
 		e.tampers("reach for the guardian's process")
 	}
@@ -582,7 +593,7 @@ func (e *examination) suspicious() bool {
 		if !ascii(text) {
 			return true
 		}
-		if e.cwd() != "" && (len(text) < 4096 || e.isShell()) {
+		if e.placed() && (len(text) < 4096 || e.isShell()) {
 			return true // what is relative may lead there
 		}
 	}

@@ -69,7 +69,7 @@ func (e *examination) onFile(text string, edit *edit, reads bool) {
 			e.setting(parts, edit.after)
 		}
 	}
-	if !reads && e.cwd() == "" && text[0] != '/' && text[0] != '~' {
+	if !reads && !e.placed() && text[0] != '/' && text[0] != '~' {
 		if parts := split(clean(text)); hook.SettingAt("/"+strings.Join(parts, "/"), e.g.home) != nil {
 			e.setting(parts, edit.after)
 		}

@@ -157,7 +157,7 @@ func placesOf(a *act.Action, p string) []string {
 		return nil
 	}
 	if !path.IsAbs(p) {
-		if a.Folder == "" || goesElsewhere(a) {
+		if a.Folder == "" || goesElsewhere(a) || !slices.Equal(hazard.Folders(a), []string{a.Folder}) {
 			return nil
 		}
 		p = a.Folder + "/" + p
@@ -169,7 +169,7 @@ func placesOf(a *act.Action, p string) []string {
 func goesElsewhere(a *act.Action) bool {
 	return slices.ContainsFunc(a.Content, func(l act.Leaf) bool {
 		low := strings.ToLower(l.Text)
-		return strings.Contains(low, "cd ") || strings.Contains(low, "pushd") || strings.Contains(low, "chdir") || strings.Contains(low, " -c") || l.Arg == "cwd" || l.Arg == "workdir"
+		return strings.Contains(low, "cd ") || strings.Contains(low, "pushd") || strings.Contains(low, "chdir") || strings.Contains(low, " -c")
 	})
 }
 

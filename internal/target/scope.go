@@ -152,9 +152,12 @@ func (m *Aim) read(a *act.Action) {
 	if m.Once != "" {
 		return
 	}
-	m.Folder = Folder(a)
-	commands := 0
 	read := hazard.Read(a)
+	m.Folder = Folder(a)
+	if len(read.Folders()) > 1 {
+		m.once("it is not known in which of several folders it would run")
+	}
+	commands := 0
 	read.Watch(&hazard.Watch{
 		Command: func(c *hazard.Command) { commands++; m.command(c) },
 		Code:    func(string, string) { m.once("it gives an interpreter a program of its own") },
@@ -182,15 +185,10 @@ func (m *Aim) read(a *act.Action) {
 // Folder is the folder that an act works in, as far as it is said: by an argument, or
 // by a hook.
 func Folder(a *act.Action) string {
-	for _, arg := range a.Arguments {
-		switch arg.Name {
-		case "cwd", "workdir", "working_directory", "workingDirectory":
-			if text := plain(arg.Value); filepath.IsAbs(text) {
-				return filepath.Clean(text)
-			}
-		}
+	if !a.IsCall() {
+		return a.Folder
 	}
-	return a.Folder
+	return hazard.Folders(a)[0]
 }
 
 // readsProgram are the interpreters that run what stands on their standard input, when

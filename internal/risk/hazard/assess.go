@@ -704,6 +704,9 @@ func (a *assessor) content(path, text string, at span) {
 	p := normalPath(path)
 	lang := languageOfFile(p.text, text)
 	place := placeOf(p.text)
+	if from := a.from(path); place.name == "" && from != "" {
+		place = placeOf(normalPath(from).text)
+	}
 	byItself := place.write >= 0.7 || isGitHook(p.text)
 	switch {
 	case byItself && lang == "":

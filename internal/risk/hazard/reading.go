@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -12,6 +13,7 @@ import (
 type Reading struct {
 	of         *act.Action
 	call       *call
+	folders    []string // that the call may work in; nil where nobody asked
 	parts      []Part
 	done       bool // the following are known
 	assessment Assessment
@@ -65,11 +67,12 @@ func (r *Reading) Watch(w *Watch) {
 			w.URL(url)
 		}
 	}
+	folders := r.Folders()
 	a := newAssessor(Default())
 	a.watch = &noting
-	a.begins(r.of.Folder)
+	a.begins(r.of.Folder, folders[0])
 	a.read(r.sorted())
-	r.assessment, r.done = a.assessment(), true
+	r.assessment, r.done = r.elsewhereToo(a.assessment(), Default(), folders), true
 	r.brings = len(a.written)+len(a.copies)+len(a.foreign)+len(a.unpacked)+len(a.removed) > 0
 }
 
@@ -96,13 +99,30 @@ func (r *Reading) Named(file func(path string, writes bool, content string, know
 // Assess judges the call by a table.
 func (r *Reading) Assess(t *Table) Assessment {
 	if t != Default() {
+		folders := r.Folders()
 		a := newAssessor(t)
-		a.begins(r.of.Folder)
+		a.begins(r.of.Folder, folders[0])
 		a.read(r.sorted())
-		return a.assessment()
+		return r.elsewhereToo(a.assessment(), t, folders)
 	}
 	r.read()
 	return r.assessment
+}
+
+// elsewhereToo is an assessment of the call in the first of its folders, with what is found in the
+// others.
+func (r *Reading) elsewhereToo(found Assessment, t *Table, folders []string) Assessment {
+	for _, folder := range folders[1:] {
+		a := newAssessor(t)
+		a.begins(r.of.Folder, folder)
+		a.read(r.sorted())
+		for _, f := range a.findings {
+			if !slices.ContainsFunc(found.Findings, func(had Finding) bool { return had.Code == f.Code && had.Weight >= f.Weight }) {
+				found = found.With(f)
+			}
+		}
+	}
+	return found
 }
 
 // Parts tells what the call's texts are for: see the function of that name.

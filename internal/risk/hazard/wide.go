@@ -47,12 +47,15 @@ func (a *assessor) from(p string) string {
 	return path.Join(a.cwd, p)
 }
 
-// begins says in which folder a call is made: paths are as seen from there. What is no whole
-// path of a Unix system says nothing.
-func (a *assessor) begins(folder string) {
-	if strings.HasPrefix(folder, "/") && len(folder) < 512 {
-		a.cwd = normalPath(folder).text
-		a.began, a.went = folder, folder
+// begins says in which folder the agent works, and in which the call is made: paths are as seen from
+// there. What is no whole path of a Unix system says nothing.
+func (a *assessor) begins(own, folder string) {
+	whole := func(p string) bool { return (strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~")) && len(p) < 512 }
+	if whole(own) {
+		a.began = own
+	}
+	if whole(folder) {
+		a.cwd, a.went = normalPath(folder).text, folder
 	}
 }
 

@@ -286,7 +286,7 @@ func (r *Reading) Written() (files []File) {
 			add(c.path, l.Text)
 		case l.role == roleCommand && l.words == nil && r.brings:
 			a := newAssessor(t)
-			a.begins(r.of.Folder)
+			a.begins(r.of.Folder, r.Folders()[0])
 			first, _, _ := strings.Cut(l.Text, "\n")
 			sure = !strings.ContainsAny(first, "&|;()`")
 			a.pointer, a.size, a.runs = l.Pointer, len(l.Text), true
