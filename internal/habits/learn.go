@@ -174,17 +174,6 @@ func (s *Session) add(n *Note, at act.Position, now int64) {
 	}
 }
 
-// did is what a note counts for.
-func (n *Note) did() Count {
-	switch {
-	case n.Ran:
-		return Count{Calls: 1, Bytes: uint32(min(n.Out/byteUnit, 1<<24))}
-	case n.Denied:
-		return Count{Denied: 1}
-	}
-	return Count{}
-}
-
 func (s *Session) addHour(at int64, did Count) {
 	if i := slices.IndexFunc(s.hours, func(h hour) bool { return h.at == at }); i >= 0 {
 		s.hours[i].add(did)

@@ -172,3 +172,14 @@ func ParseNote(data []byte) (*Note, error) {
 	}
 	return n, nil
 }
+
+// did is what a note counts for.
+func (n *Note) did() Count {
+	switch {
+	case n.Ran:
+		return Count{Calls: 1, Bytes: uint32(min(n.Out/byteUnit, 1<<24))}
+	case n.Denied:
+		return Count{Denied: 1}
+	}
+	return Count{}
+}

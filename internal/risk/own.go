@@ -32,19 +32,6 @@ func OwnBit(n int) Detector { return firstOwn << n }
 // maxOwnFound is how many findings of one of them in a text are told.
 const maxOwnFound = 10_000
 
-// A Scanner is all detectors that there are: the built-in ones and those of a policy.
-type Scanner struct{ Own []Own }
-
-// Scan is what the function Scan is, with the policy's detectors in the same pass.
-func (d Scanner) Scan(text string, want Detector, dst []Finding) []Finding {
-	from := len(dst)
-	dst = d.scan(text, want, dst)
-	if len(dst) == from {
-		return dst
-	}
-	return d.settle(text, want, tidy(dst, from), from)
-}
-
 // owns looks for what the policy's detectors find.
 func (s *scanner) owns(own []Own) {
 	low := ""
