@@ -274,172 +274,59 @@ var (
 	}
 )
 
+// tag is one that opens an element, as it was read.
+type tag struct {
+	name              string
+	kind              atom.Atom // zero for names that HTML does not know
+	drawn             bool      // it stands in a drawing
+	closes            bool      // its element ends with it, where HTML does not know its name
+	attributes        []html.Attribute
+	inline, class, id string
+	hidden            bool // it is called hidden, which a style can undo
+	// What it says to who hears the page, what is kept in it for programs, and a page within.
+	spoken, kept, inner string
+}
+
+// get is an attribute that the tag has.
+func (t *tag) get(name string) (value string, has bool) {
+	i := slices.IndexFunc(t.attributes, func(a html.Attribute) bool { return a.Key == name })
+	if i < 0 {
+		return "", false
+	}
+	return t.attributes[i].Val, true
+}
+
+// has reports whether the tag has one of some attributes.
+func (t *tag) has(names ...string) bool {
+	return slices.ContainsFunc(t.attributes, func(a html.Attribute) bool { return slices.Contains(names, a.Key) })
+}
+
 // open takes a tag that opens an element.
 func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
-	tag, more := z.TagName()
-	name := string(tag)
-	kind := atom.Lookup(tag)
-	if n := len(p.opened); n > 0 {
-		for _, by := range closedBy[p.opened[n-1].name] {
-			if by == kind {
-				p.leave(n-1, start)
-				break
-			}
-		}
+	name, more := z.TagName()
+	t := tag{name: string(name), kind: atom.Lookup(name), closes: closes}
+	if n := len(p.opened); n > 0 && slices.Contains(closedBy[p.opened[n-1].name], t.kind) {
+		p.leave(n-1, start)
 	}
-	e := element{name: name, start: start, end: end, mark: p.words.Len(), loose: p.within(start)}
-	var inline, class, id string
-	var attributes []html.Attribute
-	byName := false // it is called hidden, which a style can undo
-	drawn := slices.ContainsFunc(p.opened, func(e element) bool { return e.name == "svg" })
-	spoken, kept, inner := "", "", "" // for who hears the page, for programs, and a page within
+	e := element{name: t.name, start: start, end: end, mark: p.words.Len(), loose: p.within(start)}
+	t.drawn = slices.ContainsFunc(p.opened, func(e element) bool { return e.name == "svg" })
 	for more {
 		var k, v []byte
 		k, v, more = z.TagAttr()
-		key, value := string(k), string(v)
-		if len(attributes) < 32 {
-			attributes = append(attributes, html.Attribute{Key: key, Val: value})
-		}
-		switch {
-		case key == "style":
-			inline = value
-		case key == "class":
-			class = value
-		case key == "id":
-			id = value
-		case key == "hidden" && kind != 0 && !strings.HasPrefix(value, "{"): // an expression of a program's
-			byName = true
-		case key == "color" && (kind == atom.Font || kind == atom.Basefont):
-			inline = "color:" + value + ";" + inline
-		case key == "text" && kind == atom.Body:
-			inline = "color:" + value + ";" + inline
-		case key == "background":
-			inline = "background-image:url(x);" + inline
-		case drawn && (key == "opacity" || key == "display" || key == "visibility" || key == "font-size"):
-			inline = key + ":" + value + ";" + inline
-		case drawn && key == "fill" && value == "none":
-			e.hides |= hidesOwn
-		case key == "popover" && kind != 0:
-			e.hides, e.note = e.hides|hidesAll, true
-		case key == "bgcolor":
-			inline = "background:" + value + ";" + inline
-		case key == "size" && kind == atom.Font && strings.TrimSpace(value) == "0":
-			e.hides |= hidesOwn
-		case drawn && (key == "x" || key == "y"):
-			if n, ok := length(value, 16); ok && n <= -300 {
-				e.hides |= hidesAll
-			}
-		case spokenAttributes[key] && len(spoken) < maxSaid:
-			spoken += " " + value[:min(len(value), maxSaid)] + "."
-		}
-		switch {
-		case len(kept) > maxSaid:
-		case value == "": // the names of attributes in a row
-			kept += " " + key
-		case key == "srcdoc":
-			inner = value
-		case key == "href" || key == "src" || key == "action":
-			if at := strings.IndexAny(value, "?#"); at >= 0 && !strings.HasPrefix(strings.ToLower(value), "mailto:") {
-				kept += "." + unescapeQuery(value[at+1:min(len(value), maxSaid)]) + "."
-			}
-		case key != "style" && strings.IndexByte(value, ' ') >= 0:
-			kept += "." + value[:min(len(value), maxSaid)] + "."
-		}
+		t.attribute(&e, string(k), string(v))
 	}
-	switch {
-	case kind != 0:
-	case !p.whole && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-:_.") != "": // a bracket before something else
-		kept, spoken = "", ""
-	default:
-		kept += "." + strings.ReplaceAll(name, "-", " ")
-	}
-	if (p.shut == 0 || p.opened[p.shut-1].note) && (spoken != "" && addresses(spoken) && ordersInAttribute(spoken) || kept != "" && pleads(kept) ||
-		inner != "" && (addresses(untagged(html.UnescapeString(inner))) || hidesWithin(inner))) {
-		p.hide("unseen.attribute", start, end, unseenWeight)
-	}
-	switch kind {
-	case atom.Template, atom.Noscript, atom.Noembed, atom.Noframes, atom.Datalist, atom.Object, atom.Iframe, atom.Audio, atom.Video, atom.Canvas,
-		atom.Applet, atom.Meter, atom.Progress, atom.Annotation, atom.AnnotationXml:
-		e.hides, e.note = e.hides|hidesAll, true
-	case atom.Details, atom.Option:
-		if !slices.ContainsFunc(attributes, func(a html.Attribute) bool { return a.Key == "open" || a.Key == "selected" }) {
-			e.hides, e.note, e.folded = e.hides|hidesAll, true, true
-		}
-	case atom.Dialog:
-		if !slices.ContainsFunc(attributes, func(a html.Attribute) bool { return a.Key == "open" }) {
-			e.hides, e.note = e.hides|hidesAll, true
-		}
-	case atom.Rp:
-		e.hides |= hidesAll
-	case atom.Link:
-		p.styled = true
-		for _, a := range attributes {
-			if css, is := strings.CutPrefix(a.Val, "data:text/css,"); is && a.Key == "href" {
-				p.sheet.read(unescapeQuery(css))
-			}
-		}
-	case atom.Style:
-		p.style = true
-	case atom.Script:
-		p.skips++
-		p.data = slices.ContainsFunc(attributes, func(a html.Attribute) bool { return a.Key == "type" && strings.Contains(a.Val, "json") })
-	}
-	parent := colour{known: true, r: 255, g: 255, b: 255} // of a page that says nothing
-	if n := len(p.opened); n > 0 {
-		parent = p.opened[n-1].back
-	}
-	if drawn && (name == "desc" || name == "title" || name == "metadata" || name == "defs" || name == "symbol") {
-		e.hides, e.note = e.hides|hidesAll, true
-	}
-	e.id = strings.ToLower(id)
-	if e.classes = strings.Fields(strings.ToLower(class)); len(e.classes) > 8 {
+	p.hears(&t, start, end)
+	p.hidesByKind(&e, &t)
+	e.id = strings.ToLower(t.id)
+	if e.classes = strings.Fields(strings.ToLower(t.class)); len(e.classes) > 8 {
 		e.classes = e.classes[:8]
 	}
-	surely, perhaps := p.sheet.of(&e, p.opened, func(name string) (string, bool) {
-		i := slices.IndexFunc(attributes, func(a html.Attribute) bool { return a.Key == name })
-		if i < 0 {
-			return "", false
-		}
-		return attributes[i].Val, true
-	})
-	p.sheet.variables(inline)
-	decl := surely + ";" + p.sheet.resolved(inline)
-	named := class != "" || id != ""
-	if named && p.styled || kind == atom.Body && p.styled || slices.ContainsFunc(e.classes, func(c string) bool { return p.sheet.rules["."+c] == "" }) {
-		parent.loose = true
-	}
-	how, back := styleHides(decl, parent)
-	values := properties(decl)
-	if byName && (values["display"] == "" || values["display"] == "none") {
-		e.hides |= hidesAll
-	}
-	if end := p.sheet.ends[upTo(strings.TrimSpace(values["animation"]+values["animation-name"]), ' ')]; end != "" {
-		if ending, _ := styleHides(end, back); ending != 0 {
-			how = hidesMay
-		} else if how != 0 { // by its end all is seen, whenever that is
-			how = hidesMay
-		}
-	}
-	if perhaps != "" && how == 0 && e.hides == 0 {
-		if ways, _ := styleHides(perhaps, back); ways != 0 {
-			how = hidesMay
-		}
-	}
-	if how&hidesMay != 0 {
-		how, e.note = hidesAll, true
-	}
-	e.hides, e.back = e.hides|how, back
-	if kind == atom.Html || kind == atom.Body { // a script shows it when all of it is there
-		e.hides = 0
-		if kind == atom.Body && how == hidesOwn && !parent.loose && values["visibility"] != "hidden" {
-			e.hides = hidesOwn // words in the colour of their ground
-		}
-	}
-	if void[kind] || kind == 0 && closes {
+	decl := p.styles(&e, &t)
+	if void[t.kind] || t.kind == 0 && t.closes {
 		return
 	}
 	// What says its own style again is seen, for all that is known of it.
-	if p.dim > 0 && (named || inline != "") && e.hides&hidesOwn == 0 && restyles(decl) {
+	if p.dim > 0 && (t.class != "" || t.id != "" || t.inline != "") && e.hides&hidesOwn == 0 && restyles(decl) {
 		p.undim(start)
 	}
 	if len(p.opened) == maxOpen {
@@ -457,6 +344,148 @@ func (p *page) open(z *html.Tokenizer, start, end int, closes bool) {
 	case e.hides&hidesOwn != 0 && p.shut == 0 && p.dim == 0:
 		p.dim = n
 	}
+}
+
+// attribute takes an attribute of the tag of an element.
+func (t *tag) attribute(e *element, key, value string) {
+	if len(t.attributes) < 32 {
+		t.attributes = append(t.attributes, html.Attribute{Key: key, Val: value})
+	}
+	switch {
+	case key == "style":
+		t.inline = value
+	case key == "class":
+		t.class = value
+	case key == "id":
+		t.id = value
+	case key == "hidden" && t.kind != 0 && !strings.HasPrefix(value, "{"): // an expression of a program's
+		t.hidden = true
+	case key == "color" && (t.kind == atom.Font || t.kind == atom.Basefont):
+		t.inline = "color:" + value + ";" + t.inline
+	case key == "text" && t.kind == atom.Body:
+		t.inline = "color:" + value + ";" + t.inline
+	case key == "background":
+		t.inline = "background-image:url(x);" + t.inline
+	case t.drawn && (key == "opacity" || key == "display" || key == "visibility" || key == "font-size"):
+		t.inline = key + ":" + value + ";" + t.inline
+	case t.drawn && key == "fill" && value == "none":
+		e.hides |= hidesOwn
+	case key == "popover" && t.kind != 0:
+		e.hides, e.note = e.hides|hidesAll, true
+	case key == "bgcolor":
+		t.inline = "background:" + value + ";" + t.inline
+	case key == "size" && t.kind == atom.Font && strings.TrimSpace(value) == "0":
+		e.hides |= hidesOwn
+	case t.drawn && (key == "x" || key == "y"):
+		if n, ok := length(value, 16); ok && n <= -300 {
+			e.hides |= hidesAll
+		}
+	case spokenAttributes[key] && len(t.spoken) < maxSaid:
+		t.spoken += " " + value[:min(len(value), maxSaid)] + "."
+	}
+	switch {
+	case len(t.kept) > maxSaid:
+	case value == "": // the names of attributes in a row
+		t.kept += " " + key
+	case key == "srcdoc":
+		t.inner = value
+	case key == "href" || key == "src" || key == "action":
+		if at := strings.IndexAny(value, "?#"); at >= 0 && !strings.HasPrefix(strings.ToLower(value), "mailto:") {
+			t.kept += "." + unescapeQuery(value[at+1:min(len(value), maxSaid)]) + "."
+		}
+	case key != "style" && strings.IndexByte(value, ' ') >= 0:
+		t.kept += "." + value[:min(len(value), maxSaid)] + "."
+	}
+}
+
+// hears looks at what a tag says that nobody sees who looks at the page.
+func (p *page) hears(t *tag, start, end int) {
+	switch {
+	case t.kind != 0:
+	case !p.whole && strings.Trim(t.name, "abcdefghijklmnopqrstuvwxyz0123456789-:_.") != "": // a bracket before something else
+		t.kept, t.spoken = "", ""
+	default:
+		t.kept += "." + strings.ReplaceAll(t.name, "-", " ")
+	}
+	if (p.shut == 0 || p.opened[p.shut-1].note) && (t.spoken != "" && addresses(t.spoken) && ordersInAttribute(t.spoken) || t.kept != "" && pleads(t.kept) ||
+		t.inner != "" && (addresses(untagged(html.UnescapeString(t.inner))) || hidesWithin(t.inner))) {
+		p.hide("unseen.attribute", start, end, unseenWeight)
+	}
+}
+
+// hidesByKind notes what is not shown of an element for what it is.
+func (p *page) hidesByKind(e *element, t *tag) {
+	switch t.kind {
+	case atom.Template, atom.Noscript, atom.Noembed, atom.Noframes, atom.Datalist, atom.Object, atom.Iframe, atom.Audio, atom.Video, atom.Canvas,
+		atom.Applet, atom.Meter, atom.Progress, atom.Annotation, atom.AnnotationXml:
+		e.hides, e.note = e.hides|hidesAll, true
+	case atom.Details, atom.Option:
+		if !t.has("open", "selected") {
+			e.hides, e.note, e.folded = e.hides|hidesAll, true, true
+		}
+	case atom.Dialog:
+		if !t.has("open") {
+			e.hides, e.note = e.hides|hidesAll, true
+		}
+	case atom.Rp:
+		e.hides |= hidesAll
+	case atom.Link:
+		p.styled = true
+		for _, a := range t.attributes {
+			if css, is := strings.CutPrefix(a.Val, "data:text/css,"); is && a.Key == "href" {
+				p.sheet.read(unescapeQuery(css))
+			}
+		}
+	case atom.Style:
+		p.style = true
+	case atom.Script:
+		p.skips++
+		p.data = slices.ContainsFunc(t.attributes, func(a html.Attribute) bool { return a.Key == "type" && strings.Contains(a.Val, "json") })
+	}
+	if t.drawn && (t.name == "desc" || t.name == "title" || t.name == "metadata" || t.name == "defs" || t.name == "symbol") {
+		e.hides, e.note = e.hides|hidesAll, true
+	}
+}
+
+// styles notes what is not shown of an element for its style, and returns what is declared
+// for it.
+func (p *page) styles(e *element, t *tag) (decl string) {
+	parent := colour{known: true, r: 255, g: 255, b: 255} // of a page that says nothing
+	if n := len(p.opened); n > 0 {
+		parent = p.opened[n-1].back
+	}
+	surely, perhaps := p.sheet.of(e, p.opened, t.get)
+	p.sheet.variables(t.inline)
+	decl = surely + ";" + p.sheet.resolved(t.inline)
+	if p.styled && (t.class != "" || t.id != "" || t.kind == atom.Body) || slices.ContainsFunc(e.classes, func(c string) bool { return p.sheet.rules["."+c] == "" }) {
+		parent.loose = true
+	}
+	how, back := styleHides(decl, parent)
+	values := properties(decl)
+	if t.hidden && (values["display"] == "" || values["display"] == "none") {
+		e.hides |= hidesAll
+	}
+	if end := p.sheet.ends[upTo(strings.TrimSpace(values["animation"]+values["animation-name"]), ' ')]; end != "" {
+		if ending, _ := styleHides(end, back); ending != 0 || how != 0 { // by its end all is seen, whenever that is
+			how = hidesMay
+		}
+	}
+	if perhaps != "" && how == 0 && e.hides == 0 {
+		if ways, _ := styleHides(perhaps, back); ways != 0 {
+			how = hidesMay
+		}
+	}
+	if how&hidesMay != 0 {
+		how, e.note = hidesAll, true
+	}
+	e.hides, e.back = e.hides|how, back
+	if t.kind == atom.Html || t.kind == atom.Body { // a script shows it when all of it is there
+		e.hides = 0
+		if t.kind == atom.Body && how == hidesOwn && !parent.loose && values["visibility"] != "hidden" {
+			e.hides = hidesOwn // words in the colour of their ground
+		}
+	}
+	return decl
 }
 
 // within reports whether a tag stands in the middle of a sentence, so that the text is
