@@ -567,6 +567,9 @@ func (g *guardian) ask(ctx context.Context, request []byte) (d *hook.Decision, e
 	return g.decide(ctx, request)
 }
 
+// aside is the folder in a data folder where hooks decide that found it in use.
+const aside = "aside"
+
 // caller is who asks when a hook decides by itself: whoever started it.
 var caller = act.Principal{Name: "hook", Method: "local"}
 
@@ -599,7 +602,7 @@ func (g *guardian) open(ctx context.Context) (*reeve.Node, error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	node, err := reeve.Open(ctx, g.cfg)
 	if g.cfg.Hook.Unreachable == "decide" && errors.Is(err, ledger.ErrInUse) {
-		g.cfg.Data = filepath.Join(datadir.Find(g.cfg.Data), "aside")
+		g.cfg.Data = filepath.Join(datadir.Find(g.cfg.Data), aside)
 		g.said += "reeve: the decision is recorded in " + g.cfg.Data + ", since the data folder is in use\n"
 		node, err = reeve.Open(ctx, g.cfg)
 	}

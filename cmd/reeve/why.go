@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"reeve.example/reeve"
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
@@ -26,36 +28,41 @@ import (
 )
 
 func whyCommand() *cobra.Command {
-	var asJSON, allow bool
+	var asJSON, allow, all bool
 	var x exceptionOf
 	c := &cobra.Command{
 		Use:         "why [DECISION]",
 		Annotations: map[string]string{ofPolicy: "true"},
 		Short:       "Explain a decision: the rule, its line, what it saw, and the ways on",
-		Long: `Explains a decision of this folder's node, else of your hooks and proxies; without a number
-the newest one that did not simply allow. It says which rules met the act, in the policy as it was
-then, where they stand and what their conditions saw, and at a terminal what a person can do.
+		Long: `Explains a decision of this folder's node or of your hooks and proxies, whichever made it;
+without a number the newest one that did not simply allow. It says which rules met the act, in
+the policy as it was then, where they stand and what their conditions saw, and at a terminal
+what a person can do. Rules that only watch are left out, but with --all.
+
+Each ledger counts for itself. Where several have a decision of the number, they are listed,
+each with the command that explains it.
 
 With --allow it writes the exception that lets exactly this act pass until a day, with a reason,
-into the policy, after asking at the terminal. Nothing lifts what nobody can let pass.
-With --server another node is asked, as auditor.`,
+into the policy, after asking at the terminal, and says who judges by it. Nothing lifts what
+nobody can let pass. With --server another node is asked, as auditor.`,
 		Example: `  reeve why
   reeve why 0-4
   reeve why --server https://reeve.example --key file:auditor.key
   reeve why 0-4 --allow --reason 'The installer was read.' --until 2027-01-31`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
-			return explaining(cmd, func(ctx context.Context, at explainer) error {
-				pos, err := at.named(ctx, a)
-				if err != nil {
+			if allow {
+				if err := x.complete(); err != nil {
 					return err
 				}
-				d, err := at.explain(ctx, pos)
+			}
+			return explaining(cmd, func(ctx context.Context, known []explainer) error {
+				at, d, err := meant(ctx, known, a)
 				switch {
 				case err != nil:
 					return err
 				case d.Effect == "":
-					return fmt.Errorf("%s is no decision: it is a record of %s", pos, d.Kind)
+					return fmt.Errorf("%s is no decision: it is a record of %s", d.Decision, d.Kind)
 				case allow && at.policy == nil:
 					return usageError{errors.New("an exception is written beside the policy, where the node runs: do it there, or copy it from --json")}
 				case allow:
@@ -63,15 +70,22 @@ With --server another node is asked, as auditor.`,
 				case asJSON:
 					return printJSON(cmd.OutOrStdout(), d)
 				}
-				printWhy(cmd.OutOrStdout(), d)
+				in := ""
+				if len(known) > 1 {
+					in = at.place
+				}
+				printWhy(cmd.OutOrStdout(), d, in, all)
 				if isTerminal(cmd.OutOrStdout()) {
-					printWays(cmd.OutOrStdout(), d, at.held(ctx, d.Held), flagsHint(cmd, "server", "key"))
+					printWays(cmd.OutOrStdout(), d, at.held(ctx, d.Held), cmp.Or(flagsHint(cmd, "server", "key"), at.hint))
+				} else if effect, _ := act.ParseEffect(d.Effect); (effect == act.Deny || effect == act.Escalate) && !d.Final() {
+					fmt.Fprintln(cmd.OutOrStdout(), "\nWhat a person can do about it, this command shows at a terminal.")
 				}
 				return nil
 			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&all, "all", false, "also rules that only watch")
 	c.Flags().BoolVar(&allow, "allow", false, "write the exception that lets exactly this act pass; needs --reason and --until")
 	c.Flags().Bool("yes", false, "do not ask whether it is meant: for scripts of the node's owner")
 	c.Flags().StringVar(&x.reason, "reason", "", "why the exception is made, for whoever reads the records")
@@ -81,8 +95,7 @@ With --server another node is asked, as auditor.`,
 	return c
 }
 
-// explainer is who tells why decisions were made: the command's own database, or a node
-// elsewhere.
+// explainer is who tells why decisions were made: a database here, or a node elsewhere.
 type explainer struct {
 	ask     decisionsFunc
 	explain func(ctx context.Context, pos act.Position) (*operator.DecisionShown, error)
@@ -91,20 +104,114 @@ type explainer struct {
 	held func(ctx context.Context, id string) approval.State
 	// policy are the settings with the policy that an exception is written to; nil elsewhere.
 	policy *reeve.Config
+	// place is the data folder, and hint the flag that names it, empty where commands look
+	// there without.
+	place, hint string
 }
 
-// explaining runs f with the explainer that the command's flags name.
-func explaining(cmd *cobra.Command, f func(ctx context.Context, at explainer) error) error {
-	node, err := askedNode(cmd)
+// errNoDecision says that a ledger has no record at a position.
+var errNoDecision = errors.New("there is no decision")
+
+// explaining runs f with the explainers that the command's flags name: the node of --server, the
+// database of --data or --database, else all that are known here.
+func explaining(cmd *cobra.Command, f func(ctx context.Context, known []explainer) error) error {
+	if at := serverOf(cmd); at.server != "" || at.fit(cmd) != nil {
+		node, err := askedNode(cmd)
+		if err != nil {
+			return err
+		}
+		return f(cmd.Context(), []explainer{explainerAt(node)})
+	}
+	c, err := configFor(cmd, true)
 	if err != nil {
 		return err
 	}
-	if node == nil {
-		return reading(cmd, func(ctx context.Context, c reeve.Config, store store.Store) error {
-			return f(ctx, explainerIn(c, store))
-		})
+	places := ledgersHere(cmd, c)
+	var known []explainer
+	var closing []func() error
+	var failed error
+	for _, p := range places {
+		e, done, err := explainerOf(cmd.Context(), p)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if e.place = p.Data; p.Data != orOwn(c).Data {
+			e.hint = " --data " + p.Data
+		}
+		known, closing = append(known, e), append(closing, done)
 	}
-	return f(cmd.Context(), explainerAt(node))
+	if len(known) == 0 {
+		return failed
+	}
+	if failed != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "reeve: left out: %s\n", printable(failed.Error()))
+	}
+	err = f(cmd.Context(), known)
+	for _, done := range closing {
+		err = errors.Join(err, done())
+	}
+	return err
+}
+
+// ledgersHere are the settings of those who may have made a decision here: the one that is named,
+// else this folder's node, and the user's hooks and proxies wherever they keep their records.
+func ledgersHere(cmd *cobra.Command, c reeve.Config) []reeve.Config {
+	if c.Database != "" || c.Data != noData || cmd.Flags().Changed("data") {
+		return []reeve.Config{c}
+	}
+	var list []reeve.Config
+	add := func(c reeve.Config) {
+		same := func(o reeve.Config) bool { return filepath.Clean(o.Data) == filepath.Clean(c.Data) }
+		if exists(c.Data) && !slices.ContainsFunc(list, same) {
+			list = append(list, c)
+		}
+	}
+	add(c)
+	own := c
+	if own.Data = reeve.UserData(); own.Data != "" {
+		add(own)
+	}
+	home, _ := os.UserHomeDir()
+	folder, _ := os.Getwd()
+	for _, flags := range hook.Called(home, folder, os.Getenv) {
+		called := hookCommand()
+		if called.ParseFlags(flags) != nil {
+			continue
+		}
+		if of, err := hookConfig(called); err == nil {
+			if cmd.Flags().Changed("policy") {
+				of.Policy = c.Policy
+			}
+			add(of)
+		}
+	}
+	for _, of := range slices.Clone(list) {
+		of.Data = filepath.Join(of.Data, aside)
+		add(of)
+	}
+	if len(list) == 0 {
+		return []reeve.Config{orOwn(c)}
+	}
+	return list
+}
+
+// explainerOf reads the database of a data folder, or asks the node that has it elsewhere.
+func explainerOf(ctx context.Context, c reeve.Config) (explainer, func() error, error) {
+	if err := noRecords(c); err != nil {
+		return explainer{}, nil, err
+	}
+	if noDatabase(c) {
+		if node := operator.Dial(ctx, c.Data); node != nil {
+			return explainerAt(node), func() error { return nil }, nil
+		}
+		return explainer{}, nil, fmt.Errorf("there is no reeve.db in %s: name the node's database with --database, and its seed with --ledger-seed, where the command has it", c.Data)
+	}
+	store, err := reeve.OpenReader(ctx, c)
+	if err != nil {
+		return explainer{}, nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	return explainerIn(c, store), store.Close, nil
 }
 
 func explainerIn(c reeve.Config, store store.Store) explainer {
@@ -115,7 +222,7 @@ func explainerIn(c reeve.Config, store store.Store) explainer {
 		explain: func(ctx context.Context, pos act.Position) (*operator.DecisionShown, error) {
 			d, err := replays.Explain(ctx, pos)
 			if errors.Is(err, ledger.ErrNotFound) {
-				err = fmt.Errorf("there is no decision %s", pos)
+				err = fmt.Errorf("%w %s", errNoDecision, pos)
 			}
 			return d, err
 		},
@@ -138,7 +245,7 @@ func explainerAt(node *operator.Client) explainer {
 			var d operator.DecisionShown
 			err := node.Ask(ctx, "GET", "/api/v1/decisions/"+pos.String(), nil, &d)
 			if operator.StatusOf(err) == http.StatusNotFound {
-				err = fmt.Errorf("there is no decision %s", pos)
+				err = fmt.Errorf("%w %s", errNoDecision, pos)
 			}
 			return &d, err
 		},
@@ -152,37 +259,86 @@ func explainerAt(node *operator.Client) explainer {
 	}
 }
 
-// named is the decision that was named, else the newest that did not simply allow.
-func (at explainer) named(ctx context.Context, named []string) (act.Position, error) {
-	if len(named) == 1 {
-		pos, err := act.ParsePosition(named[0])
+// meant is the decision that was named, else the newest of all that did not simply allow, and who
+// explains it. Of several with one number, somebody has to choose.
+func meant(ctx context.Context, known []explainer, named []string) (explainer, *operator.DecisionShown, error) {
+	if len(named) == 0 {
+		at, pos, err := newest(ctx, known)
 		if err != nil {
-			return pos, usageError{err}
+			return at, nil, err
 		}
-		return pos, nil
+		d, err := at.explain(ctx, pos)
+		return at, d, err
 	}
-	var newest *ledger.Line
-	for _, effect := range []act.Effect{act.Deny, act.Escalate, act.Modify} {
-		var found gathered
-		if err := find(ctx, at.ask, ledger.Query{Effect: effect.String()}, 1, &found); err != nil {
-			return act.Position{}, err
+	pos, err := act.ParsePosition(named[0])
+	if err != nil {
+		return explainer{}, nil, usageError{err}
+	}
+	var by []explainer
+	var found []*operator.DecisionShown
+	var failed error
+	for _, at := range known {
+		d, err := at.explain(ctx, pos)
+		switch {
+		case err != nil:
+			failed = cmp.Or(failed, err)
+			if errors.Is(failed, errNoDecision) {
+				failed = err
+			}
+		case len(found) == 1 && found[0].Effect == "": // a decision is meant, and no other record
+			by, found = []explainer{at}, []*operator.DecisionShown{d}
+		case len(found) == 0 || d.Effect != "":
+			by, found = append(by, at), append(found, d)
 		}
-		for i := range found.lines {
-			if l := &found.lines[i]; newest == nil || l.Time.After(newest.Time) {
-				newest = l
+	}
+	switch len(found) {
+	case 0:
+		return explainer{}, nil, failed
+	case 1:
+		return by[0], found[0], nil
+	}
+	var text strings.Builder
+	for i, d := range found {
+		fmt.Fprintf(&text, "\n  %s  %s  %s  %s\n", d.Time.Local().Format(time.DateTime), d.Effect, printable(cmp.Or(d.Session, d.Kind)), by[i].place)
+		for _, a := range d.Arguments {
+			fmt.Fprintf(&text, "    %s = %s\n", printable(a.Expression), printable(words.Shorten(a.Value, 100)))
+		}
+		fmt.Fprintf(&text, "    reeve why %s --data %s\n", pos, by[i].place)
+	}
+	return explainer{}, nil, usageError{fmt.Errorf("%d ledgers have a decision %s: say which is meant\n%s", len(found), pos, text.String())}
+}
+
+// newest is the newest decision of all that did not simply allow.
+func newest(ctx context.Context, known []explainer) (of explainer, pos act.Position, err error) {
+	var last *ledger.Line
+	for _, at := range known {
+		for _, effect := range []act.Effect{act.Deny, act.Escalate, act.Modify} {
+			var found gathered
+			if err := find(ctx, at.ask, ledger.Query{Effect: effect.String()}, 1, &found); err != nil {
+				return of, pos, err
+			}
+			for i := range found.lines {
+				if l := &found.lines[i]; last == nil || l.Time.After(last.Time) {
+					last, of = l, at
+				}
 			}
 		}
 	}
-	if newest == nil {
-		return act.Position{}, errors.New("no decision did anything but allow: name one, such as reeve why 0-4")
+	if last == nil {
+		return of, pos, errors.New("no decision did anything but allow: name one, such as reeve why 0-4")
 	}
-	return newest.Position(), nil
+	return of, last.Position(), nil
 }
 
-func printWhy(w io.Writer, d *operator.DecisionShown) {
+// printWhy prints a decision with the rules that made it. in is the folder of its ledger, where
+// there are several; all is also what rules that only watch say.
+func printWhy(w io.Writer, d *operator.DecisionShown, in string, all bool) {
 	fmt.Fprintf(w, "%s  %s  %s  %s %s\n", d.Decision, d.Effect, d.Time.Local().Format(time.DateTime), d.Kind, printable(d.Tool))
 	if who := cmp.Or(d.Agent, d.Principal); who != "" || d.Session != "" {
 		fmt.Fprintf(w, "  by %s, session %s\n", printable(cmp.Or(who, "nobody that is known")), printable(cmp.Or(d.Session, "none")))
+	}
+	if in != "" {
+		fmt.Fprintf(w, "  recorded in %s\n", in)
 	}
 	if behalf := behalfOf(&d.Facts); behalf != "" {
 		fmt.Fprintf(w, "  %s\n", printable(behalf))
@@ -191,7 +347,12 @@ func printWhy(w io.Writer, d *operator.DecisionShown) {
 		fmt.Fprintf(w, "  %s = %s\n", printable(a.Expression), printable(words.Shorten(a.Value, 400)))
 	}
 	var reasons []trialReason
+	watching := 0
 	for _, r := range d.Reasons {
+		if r.Observe && !all {
+			watching++
+			continue
+		}
 		one := trialReason{Rule: r.Rule, Code: r.Code, OWASP: r.OWASP, Effect: r.Effect, Message: r.Message, Instead: r.Instead, Note: noteOf(r.Final, r.Exception, r.Observe), Ways: r.Ways}
 		if r.Says != nil {
 			one.File, one.Line, one.Saw = r.Says.File, r.Says.Line, sawOf(r.Says.Values)
@@ -199,6 +360,9 @@ func printWhy(w io.Writer, d *operator.DecisionShown) {
 		reasons = append(reasons, one)
 	}
 	printReasons(w, reasons)
+	if len(reasons) == 0 && watching > 0 {
+		fmt.Fprintf(w, "\n  no rule met it but %s that only %s: --all shows that\n", words.Count(watching, "rule"), map[bool]string{true: "watches", false: "watch"}[watching == 1])
+	}
 	if d.Note != "" {
 		fmt.Fprintf(w, "\n%s\n", d.Note)
 	}

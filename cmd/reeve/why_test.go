@@ -61,7 +61,7 @@ func TestWhyOnBehalf(t *testing.T) {
 	} {
 		d := operator.DecisionShown{Line: ledger.Line{Decision: "0-4", Effect: "allow", Facts: ledger.Facts{Agent: "a", Session: "s", Delegation: tt.of}}}
 		var b strings.Builder
-		printWhy(&b, &d)
+		printWhy(&b, &d, "", false)
 		_, rest, _ := strings.Cut(b.String(), "session s\n")
 		if got, _, _ := strings.Cut(rest, "\n"); got+"\n" != tt.says && (tt.says != "" || strings.Contains(b.String(), "behalf")) {
 			t.Errorf("%+v: %q", tt.of, b.String())

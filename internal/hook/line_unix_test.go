@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestLineWithoutPath: what a repository puts on the PATH is neither the hook's shell nor
@@ -34,5 +36,20 @@ func TestLineWithoutPath(t *testing.T) {
 	}
 	if ran, _ := filepath.Glob(filepath.Join(dir, "ran-*")); len(ran) > 0 {
 		t.Errorf("%v was run", ran)
+	}
+}
+
+// TestFlagsIn: the flags of an installed hook are read back from the line that the agent has.
+func TestFlagsIn(t *testing.T) {
+	for _, flags := range [][]string{
+		nil,
+		{"--data", "/home/a/.config/reeve/data"},
+		{"--data", "/home/a b/it's \"so\"/reeve/data", "--url", "http://127.0.0.1:1/", "--policy", ""},
+		{"--data", `/x\y/'`, "--key", "file:/k hook --agent x"},
+	} {
+		in := &Installation{Agent: "claude-code", Command: append([]string{"/usr/bin/reeve"}, flags...)}
+		if diff := cmp.Diff(flags, flagsIn(in.line("PreToolUse"), in.Agent)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
 }

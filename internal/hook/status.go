@@ -122,6 +122,22 @@ func StatusOf(ctx context.Context, agent, home, folder string, getenv func(strin
 	return s
 }
 
+// Called are the flags that installed hooks are called with beside their agents, whichever
+// they are: of the user, of a repository's folder and of the machine.
+func Called(home, folder string, getenv func(string) string) (flags [][]string) {
+	for _, agent := range Agents() {
+		for _, in := range []*Installation{{Agent: agent, Home: home, Folder: Folder(agent, getenv)}, {Agent: agent, Home: home, Project: folder}, {Agent: agent, Managed: true}} {
+			if _, err := in.File(); err != nil {
+				continue
+			}
+			if line, err := in.installedLine(); err == nil {
+				flags = append(flags, flagsIn(line, agent))
+			}
+		}
+	}
+	return flags
+}
+
 func (s *Status) problem(format string, args ...any) {
 	s.Problems = append(s.Problems, fmt.Sprintf(format, args...))
 }

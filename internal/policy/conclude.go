@@ -42,6 +42,7 @@ func (s *Set) conclude(e *evaluation) Verdict {
 		if !s.observe && !e.lift(s, grave) {
 			v.Effect, decided = act.Deny, true
 		}
+		advise(grave, slices.Concat(v.Reasons, e.in.Refusals))
 		v.Reasons = append(v.Reasons, grave...)
 	}
 	// A modify rule says how, not whether: else a card number in a forbidden

@@ -95,7 +95,6 @@ func (e *evaluation) graveReasons(s *Set) []act.Reason {
 			}
 			reasons = append(reasons, act.Reason{
 				Rule: graveRule, Code: "risk." + f.Code, Pointer: f.Pointer, Effect: act.Deny, Observe: s.observe,
-				Instead: "Say what you need to reach, and let a person do it.",
 				Message: f.Message,
 			})
 		}
@@ -104,4 +103,16 @@ func (e *evaluation) graveReasons(s *Set) []act.Reason {
 		}
 	}
 	return reasons
+}
+
+// generalInstead is the way on where no rule names one.
+const generalInstead = "Say what you need to reach, and let a person do it."
+
+// advise gives reasons that know of no way on the general one, where none of the others that
+// count names its own: two that speak of one act can contradict each other.
+func advise(grave, others []act.Reason) {
+	names := func(r act.Reason) bool { return r.Instead != "" && !r.Observe && r.Exception == "" }
+	if len(grave) > 0 && !slices.ContainsFunc(others, names) {
+		grave[0].Instead = generalInstead
+	}
 }
