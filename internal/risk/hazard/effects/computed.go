@@ -272,14 +272,10 @@ func bytesOf(list []*value) *value {
 	return octetsOf(b)
 }
 
-// percent fills values into a text, as % does.
-func percent(in, with *value) *value {
-	values := with.items
-	if values == nil {
-		values = []*value{with}
-	}
+// fill is a text with values in the places that begin with a mark. place reads what stands
+// behind the mark: the value, and what follows; not ok where no place begins there.
+func fill(in *value, mark string, place func(behind string) (v *value, rest string, ok bool)) *value {
 	var all []*value
-	next := 0
 	for _, p := range in.parts {
 		rest := p.text
 		if p.kind != said {
@@ -287,30 +283,47 @@ func percent(in, with *value) *value {
 			continue
 		}
 		for len(all) < 2*maxParts {
-			before, behind, found := strings.Cut(rest, "%")
-			if all = append(all, text(before)); !found || behind == "" {
+			before, behind, found := strings.Cut(rest, mark)
+			if mark == "{" {
+				before = strings.ReplaceAll(before, "}}", "}")
+			}
+			if all = append(all, text(before)); !found {
 				break
 			}
-			if rest = behind[1:]; behind[0] == '%' {
-				all = append(all, text("%"))
-				continue
-			}
-			v := nothing
-			if name, after, ok := strings.Cut(behind[1:], ")"); behind[0] == '(' && ok {
-				v, behind = with.member(name), after
-			} else if next < len(values) {
-				v = values[next]
-				next++
-			}
-			end := strings.IndexFunc(behind, unicode.IsLetter)
-			if end < 0 {
+			v, after, ok := place(behind)
+			if !ok {
 				break
 			}
-			all = append(all, formatted(v, behind[:end+1]))
-			rest = behind[end+1:]
+			all, rest = append(all, v), after
 		}
 	}
 	return join(all...)
+}
+
+// percent fills values into a text, as % does.
+func percent(in, with *value) *value {
+	values := with.items
+	if values == nil {
+		values = []*value{with}
+	}
+	next := 0
+	return fill(in, "%", func(behind string) (*value, string, bool) {
+		if rest, is := strings.CutPrefix(behind, "%"); is {
+			return text("%"), rest, true
+		}
+		v := nothing
+		if name, after, ok := strings.Cut(strings.TrimPrefix(behind, "("), ")"); ok && behind[0] == '(' {
+			v, behind = with.member(name), after
+		} else if next < len(values) && behind != "" {
+			v = values[next]
+			next++
+		}
+		end := strings.IndexFunc(behind, unicode.IsLetter)
+		if end < 0 {
+			return nil, "", false
+		}
+		return formatted(v, behind[:end+1]), behind[end+1:], true
+	})
 }
 
 // formatted is a value as a text in the form that a letter says, with what else stands before it.
@@ -341,49 +354,35 @@ func formatted(v *value, spec string) *value {
 
 // filled fills values into a text, as Python's format does.
 func filled(in *value, a arguments) *value {
-	var all []*value
 	next := 0
-	for _, p := range in.parts {
-		rest := p.text
-		if p.kind != said {
-			all = append(all, &value{parts: []part{p}})
-			continue
+	return fill(in, "{", func(behind string) (*value, string, bool) {
+		if rest, is := strings.CutPrefix(behind, "{"); is {
+			return text("{"), rest, true
 		}
-		for len(all) < 2*maxParts {
-			before, behind, found := strings.Cut(rest, "{")
-			if all = append(all, text(strings.ReplaceAll(before, "}}", "}"))); !found {
-				break
-			}
-			if strings.HasPrefix(behind, "{") {
-				all, rest = append(all, text("{")), behind[1:]
-				continue
-			}
-			field, after, closed := strings.Cut(behind, "}")
-			if rest = after; !closed {
-				break
-			}
-			field, spec, _ := strings.Cut(field, ":")
-			field, _, _ = strings.Cut(field, "!")
-			var v *value
-			index, is := integer(field)
-			switch {
-			case field == "":
-				v = a.is(next)
-				next++
-			case is:
-				v = a.is(int(index))
-			case a.named[field] != nil:
-				v = a.named[field]
-			default: // {0.name}, {a[0]}
-				v = nothing
-				if slices.ContainsFunc(a.at, (*value).own) && strings.ContainsAny(field, ".[") {
-					v = obscure
-				}
-			}
-			all = append(all, formatted(v, spec))
+		field, rest, closed := strings.Cut(behind, "}")
+		if !closed {
+			return nil, "", false
 		}
-	}
-	return join(all...)
+		field, spec, _ := strings.Cut(field, ":")
+		field, _, _ = strings.Cut(field, "!")
+		var v *value
+		index, is := integer(field)
+		switch {
+		case field == "":
+			v = a.is(next)
+			next++
+		case is:
+			v = a.is(int(index))
+		case a.named[field] != nil:
+			v = a.named[field]
+		default: // {0.name}, {a[0]}
+			v = nothing
+			if slices.ContainsFunc(a.at, (*value).own) && strings.ContainsAny(field, ".[") {
+				v = obscure
+			}
+		}
+		return formatted(v, spec), rest, true
+	})
 }
 
 // decoded is what a text stands for, in base 64 or in hexadecimal digits.
