@@ -495,6 +495,10 @@ func (a *assessor) read(c *call) {
 		a.leaf(c, l)
 		a.nested(c, l)
 	}
+	if a.depth == 0 && c.saysNoCommand() {
+		a.runs = true
+		a.starve(span{})
+	}
 	if a.depth == 0 {
 		a.services(c)
 	}
@@ -582,6 +586,24 @@ func (a *assessor) leaf(c *call, l *leaf) {
 
 // environments are the names of arguments that hold variables for what a call runs.
 var environments = set("env envs environ environment environmentvariables envvars env_vars variables vars")
+
+// shellTools are tools that run what they are given as a command, and do nothing else.
+var shellTools = set("bash sh zsh shell powershell pwsh cmd run_command run_shell_command execute_command exec_command shell_command")
+
+// saysNoCommand reports whether a shell is called without a command that can be read: with none, or with
+// one that is no text.
+func (c *call) saysNoCommand() bool {
+	if !shellTools[strings.Join(c.words, "_")] {
+		return false
+	}
+	for i := range c.args {
+		if name := plainName(c.args[i].Name); listed("command cmd commandline script code", name) {
+			value := strings.TrimSpace(string(c.args[i].Value))
+			return value == "" || !strings.ContainsRune(`"[{`, rune(value[0]))
+		}
+	}
+	return false
+}
 
 // variableOf is the variable that a call gives to what it runs with a leaf, and its value; empty if the
 // leaf is none.

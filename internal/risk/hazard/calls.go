@@ -336,11 +336,21 @@ func (a *assessor) services(c *call) {
 	if len(c.names) > 0 {
 		tool = append(tool, strings.Join(c.names, "_"))
 	}
+	said := c.saidVerbs()
+	for _, verb := range said {
+		tool = append(append(tool, verb...), strings.Join(verb, "_"))
+	}
 	slices.Sort(tool)
 	tool = slices.Compact(tool)
-	if what := takesByName(c.words); what != "" {
+	for _, name := range append([][]string{c.words}, said...) {
+		if what := takesByName(name); what != "" {
+			a.pointer, a.size = "", 0
+			a.report(what, 0.45, span{})
+		}
+	}
+	if c.deletesByHTTP() {
 		a.pointer, a.size = "", 0
-		a.report(what, 0.45, span{})
+		a.report("destroy.cloud", 0.45, span{})
 	}
 	for i := range c.leaves {
 		if l := &c.leaves[i]; l.role != roleContent && l.role != roleProse && l.role != roleSought && leaksPage(l.Text) {
@@ -349,6 +359,9 @@ func (a *assessor) services(c *call) {
 		}
 	}
 	looking := looks(tool)
+	if len(said) > 0 { // what is done says the verb, and not what the tool is called
+		looking = !slices.ContainsFunc(said, func(verb []string) bool { return !looks(verb) })
+	}
 	f := c.gather()
 	if f.full && !looking {
 		a.runs = true
@@ -369,6 +382,45 @@ func (a *assessor) services(c *call) {
 		a.pointer, a.size = pointer, 0
 		a.report(r.effect, r.weight, span{})
 	}
+}
+
+// verbNames are the names of arguments that say what is done, of a tool that does many things; those of
+// toolNames say which tool is called by another one.
+var (
+	verbNames = set("operation operationname action actionname verb method methodname apicall apiaction function procedure")
+	toolNames = set("tool toolname name")
+	calling   = set("call invoke batch dispatch use execute")
+)
+
+// saidVerbs are the words of what the arguments say is done.
+func (c *call) saidVerbs() (all [][]string) {
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		name := plainName(lastName(l.Pointer))
+		if l.Fixed || len(l.Text) > 64 || len(all) == 16 || !verbNames[name] && !(toolNames[name] && anyOf(c.words, calling)) || strings.ContainsAny(l.Text, " /\n") {
+			continue
+		}
+		if said := words(l.Text); len(said) > 0 && !isMethod(strings.ToUpper(l.Text)) {
+			all = append(all, said)
+		}
+	}
+	return all
+}
+
+// deletesByHTTP reports whether a call says that something is deleted at an address of a service, by the
+// method of HTTP: this machine's own is somebody's to try out.
+func (c *call) deletesByHTTP() bool {
+	deletes, here := false, false
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		switch name := plainName(lastName(l.Pointer)); {
+		case listed("method httpmethod verb requestmethod", name):
+			deletes = deletes || strings.EqualFold(l.Text, "DELETE")
+		case strings.Contains(l.Text, "://"):
+			here = here || hostOf(l.Text).kind() != "public"
+		}
+	}
+	return deletes && !here
 }
 
 // ofName reports whether each group has a word among those of a tool's name.

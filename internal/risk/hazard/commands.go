@@ -147,6 +147,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.unchecks()
 	c.answers()
 	c.chooses()
+	c.runsInWords()
 	c.sets()
 	c.runsFetched()
 	c.orders()

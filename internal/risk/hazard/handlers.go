@@ -927,6 +927,14 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	if p == "/" {
 		f.text = "/"
 	}
+	if recursive && strings.HasPrefix(p, "/") && strings.ContainsAny(p, "?[") {
+		for tree := range systemTrees {
+			if ok, _ := path.Match(f.text, tree); ok {
+				f.text = tree
+				break
+			}
+		}
+	}
 	rooted := strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "$HOME") || f.climbs > 3
 	switch {
 	case rooted && recursive && (systemTrees[f.text] || p == "~" || p == "~/" || p == "$HOME" || systemTrees[p] || a.wide(p)):
@@ -1732,6 +1740,8 @@ func (c *invocation) ssh() flow {
 			c.sent(f, c.at)
 		}
 		c.onOther(func() { out.taint |= c.inside(f.text).taint })
+	} else if c.in.text != "" { // a shell there reads what comes in
+		c.onOther(func() { out.taint |= c.inside(c.in.text).taint })
 	}
 	return out
 }

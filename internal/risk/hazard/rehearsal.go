@@ -47,6 +47,8 @@ func (c *invocation) rehearses() bool {
 		return false // another database than the one that it seems to be
 	case c.takesTestStores():
 		return true
+	case c.givenTestAddress():
+		return true
 	case c.redirected():
 		return false
 	case c.name == "alembic" || c.name == "flask" || c.name == "flask-migrate":
@@ -522,6 +524,9 @@ func (c *invocation) testAddress() bool {
 			named = a.text
 		}
 	}
+	if testName(named) && c.in.text == "" {
+		return true
+	}
 	host, name, ok := strings.Cut(strings.TrimPrefix(named, "mongodb://"), "/")
 	host, _, _ = strings.Cut(host, ":")
 	return ok && isLoopback(host) && testName(name) && c.in.text == ""
@@ -543,6 +548,18 @@ func (c *invocation) tunnels() bool {
 		}
 	}
 	return listed("cloud_sql_proxy cloud-sql-proxy socat rinetd redir sshuttle stunnel pgbouncer haproxy", c.name)
+}
+
+// givenTestAddress reports whether a framework is given the address of a database of tests on this
+// machine, and nothing else that may name one.
+func (c *invocation) givenTestAddress() bool {
+	address, ok := c.vars["DATABASE_URL"]
+	if !ok || !address.known || !slices.Contains(c.beside, "DATABASE_URL") || databases[c.name] || sqlClients[c.name] || listed("mysql mariadb sqlite3 redis-cli valkey-cli mongosh mongo", c.name) {
+		return false
+	}
+	return testName(localDatabase(before(address.text, '?'))) && !slices.ContainsFunc(c.args, func(a flow) bool {
+		return !a.known || strings.Contains(a.text, "://") || strings.HasPrefix(a.text, "-") && !frameworkOptions[before(a.text, '=')] && !listed("--skip-seed --skip-generate -f", a.text)
+	})
 }
 
 // redirected reports whether a variable that is set for this command, or before it, may name
@@ -694,8 +711,12 @@ func localDatabase(address string) string {
 	return strings.TrimPrefix(u.Path, "/")
 }
 
+// quotedName is a name in quotes, as those are written that hold capital letters.
+var quotedName = lazyregexp.New(`"[A-Za-z0-9_ -]+"`)
+
 // elsewhere reports whether a query may reach another database than the one it is sent to.
 func elsewhere(sql string) bool {
+	sql = quotedName.ReplaceAllString(sql, "x")
 	if strings.ContainsAny(sql, `\."`) {
 		return true
 	}

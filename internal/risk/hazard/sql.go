@@ -182,6 +182,7 @@ func mayInject(text string) bool {
 func (a *assessor) statement(ts []sqlToken, at span) {
 	first, where, from := "", false, false
 	statements := 0
+	made := map[string]bool{} // tables that the text makes itself
 	for i, t := range ts {
 		next := sqlToken{}
 		if i+1 < len(ts) {
@@ -190,6 +191,9 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 		if first == "" && t.kind == 'w' {
 			first, where, from = t.text, false, false
 			statements++
+		}
+		if first == "create" && t.text == "table" {
+			made[tableIn(ts[i+1:])] = true
 		}
 		switch {
 		case t.kind == 'w' && sqlDelays[t.text] && (next.kind == '(' || t.text == "waitfor"):
@@ -233,10 +237,12 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			a.report("sql.destroy", 0.82, at)
 		case t.kind == 'w' && first == "drop" && t.text == "table":
 			w := 0.6
-			if statements > 1 {
+			if statements > 1 && len(made) == 0 {
 				w = 0.82
 			}
-			a.report("sql.destroy", w, at)
+			if !made[tableIn(ts[i+1:])] {
+				a.report("sql.destroy", w, at)
+			}
 		case t.kind == 'w' && t.text == "truncate" && first == "truncate":
 			a.report("sql.destroy", 0.6, at)
 		case t.kind == 'w' && (first == "grant" || first == "alter" && statements > 1) && (t.text == "all" || t.text == "superuser" || t.text == "dba" || t.text == "sysadmin"):
@@ -255,6 +261,23 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			first = ""
 		}
 	}
+}
+
+// tableIn is the one table that a statement names; empty if it names more of them.
+func tableIn(ts []sqlToken) (name string) {
+	for _, t := range ts {
+		switch {
+		case t.kind == ';':
+			return name
+		case t.kind == ',' && name != "":
+			return ""
+		case t.kind == '(' && name != "":
+			return name
+		case name == "" && (t.kind == 'w' && !listed("if not exists only", t.text) || t.kind == 's'):
+			name = strings.ToLower(t.text)
+		}
+	}
+	return name
 }
 
 // rulingRoles are roles that come with a database and may do everything in it.
