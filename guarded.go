@@ -8,6 +8,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/guardian"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // UserData is the user's own data folder, which hooks and proxies use unless a setting names
@@ -74,6 +75,7 @@ func (c *Config) guarded(started []string) *guardian.Guarded {
 		}
 	}
 	n.Home, _ = os.UserHomeDir()
+	hazard.KnowHomes(n.Home)
 	if own, err := os.UserConfigDir(); err == nil {
 		// What the user trusts decides which settings rule; a policy of his own would rule
 		// from the moment that somebody makes it.

@@ -1,8 +1,10 @@
 package hazard
 
 import (
+	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Whose home it is does not matter: what lies in one is told by the tail of its path, .ssh and what
@@ -21,9 +23,40 @@ var (
 	madeUp = set("test tests testing testdata fixture fixtures spec specs mock mocks example examples sample samples dotfiles dotfile skel template templates snapshot snapshots")
 )
 
+// knownHomes are the homes of this machine that are known, with a slash at their ends.
+var knownHomes atomic.Pointer[[]string]
+
+// KnowHomes says where the homes of people lie on this machine, for all readings from now on: a home
+// is one wherever it lies, also below /tmp, as in a container. What everybody throws things into is
+// nobody's home, and neither is all of a system.
+func KnowHomes(folders ...string) {
+	var known []string
+	for _, f := range folders {
+		if f = path.Clean(slashed(f)); strings.HasPrefix(f, "/") && f != "/" && !systemTrees[f] && (temporary(f) || !temporary(f+"/")) {
+			known = append(known, f+"/")
+		}
+	}
+	knownHomes.Store(&known)
+}
+
+// inKnownHome is a path in a home that is known as it is seen from there.
+func inKnownHome(p string) (string, bool) {
+	if known := knownHomes.Load(); known != nil {
+		for _, home := range *known {
+			if rest, ok := strings.CutPrefix(p+"/", home); ok {
+				return strings.TrimSuffix("~/"+rest, "/"), true
+			}
+		}
+	}
+	return p, false
+}
+
 // inHome is a path in somebody's home as it is seen from there, ~/.bashrc; what it was, if it is
 // none that is told by its tail. The path has slashes, and no dots.
 func (p *places) inHome(path string) string {
+	if own, ok := inKnownHome(path); ok {
+		return own
+	}
 	rest := path
 	if len(rest) > 2 && rest[1] == ':' && rest[2] == '/' && isLetter(rest[0]) { // a drive
 		rest = rest[2:]

@@ -41,8 +41,11 @@ func (a *assessor) from(p string) string {
 		return ""
 	}
 	if a.cwd == "~" || strings.HasPrefix(a.cwd, "~/") {
-		joined := path.Join("/"+a.cwd, p) // "/~/…", so that .. has somewhere to stop
-		return strings.TrimPrefix(joined, "/")
+		joined := path.Join("/home/"+a.cwd, p) // where homes lie, to which .. leads from one
+		if rest, ok := strings.CutPrefix(joined, "/home/~"); ok && (rest == "" || rest[0] == '/') {
+			return "~" + rest
+		}
+		return joined
 	}
 	return path.Join(a.cwd, p)
 }
