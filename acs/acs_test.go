@@ -848,6 +848,40 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
+// TestAdaptersSteps: the steps as the adapters of Claude Code, Cursor and NAT send them, and
+// what these can do with the answers: a result's change is taken as its whole text alone.
+func TestAdaptersSteps(t *testing.T) {
+	a := open(t, t.TempDir(), keyA).agent()
+	a.hello()
+	for _, tt := range []struct{ method, payload, want, changes string }{
+		{"steps/sessionStart", `{}`, "allow default", ""},
+		{"steps/sessionStart", `{"platform_context":{"workspace_roots":["/srv/x"],"composer_mode":"agent","is_background_agent":false}}`, "allow default", ""},
+		{"steps/turnStart", `{"turn_id":"7b1f2c9e-4d7a-4e3b-8a51-9c0d2e7f1a36","triggered_by":"user_message"}`, "allow default", ""},
+		{"steps/userMessage", `{"content":[{"type":"text","value":""}]}`, "allow default", ""},
+		{"steps/toolCallRequest", `{"tool":{"name":"search","provider":"npx server"},"arguments":{"raw_params":{"value":"not json"}}}`, "allow default", ""},
+		{"steps/toolCallResult", `{"tool":{"name":"Bash"},"exit_status":"success","outputs":[{"value":{"stdout":"a","interrupted":false}}],"request_id_ref":"00000000-0000-4000-8000-000000000006","duration_ms":12}`, "allow default", ""},
+		{"steps/toolCallResult", `{"tool":{"name":"Edit"},"exit_status":"blocked","outputs":[]}`, "allow default", ""},
+		{"steps/toolCallResult", `{"tool":{"name":"Read"},"exit_status":"success","outputs":[{"value":"card 4111 1111 1111 1111!"}]}`, "modify pii.card cards", `{"modified_content":"card ****!"}`},
+		{"steps/toolCallResult", `{"tool":{"name":"Read"},"exit_status":"success","outputs":[{"value":["4111 1111 1111 1111"]}]}`, "modify pii.card cards", `{"redactions":[{"path":"/outputs/0/value/0","replacement":"****"}]}`},
+		{"steps/toolCallResult", `{"tool":{"name":"Read"},"exit_status":"success","outputs":[{"value":"a"},{"value":"4111 1111 1111 1111"}]}`, "modify pii.card cards", `{"redactions":[{"path":"/outputs/1/value","replacement":"****"}]}`},
+		{"steps/agentResponse", `{"content":[{"type":"text","value":""}]}`, "allow default", ""},
+		{"steps/preCompact", `{"entries_to_compact":["a"],"triggered_by":"framework_initiated"}`, "allow default", ""},
+		{"steps/subagentStart", `{"subagent_session_id":"s","parent_session_id":"p","parent_step_id":"q","intent_derivation":"derived_from_parent","subagent_descriptor":{"agent_name":"explorer"}}`, "allow default", ""},
+		{"steps/turnEnd", `{"turn_id":"7b1f2c9e-4d7a-4e3b-8a51-9c0d2e7f1a36","outcome":"interrupted"}`, "allow", ""},
+		{"steps/sessionEnd", `{"reason":"abandoned"}`, "allow", ""},
+	} {
+		got := a.ask(tt.method, tt.payload, meta("platform", "claude-code"), meta("adapter_version", "0.1.3"), meta("permission_mode", "default"))
+		changes := ""
+		if got.Result.Modifications != nil {
+			text, _ := json.Marshal(got.Result.Modifications)
+			changes = string(text)
+		}
+		if !strings.HasPrefix(got.said(), strings.Fields(tt.want)[0]) || changes != tt.changes {
+			t.Errorf("%s %s: %s %s, not %s %s", tt.method, tt.payload, got.said(), changes, tt.want, tt.changes)
+		}
+	}
+}
+
 // TestDeferredBounded: a session's steps are not put off for ever.
 func TestDeferredBounded(t *testing.T) {
 	g := open(t, t.TempDir(), keyA)

@@ -199,12 +199,31 @@ func ours(d *act.Decision, e *link) []byte {
 // removedSummary takes a summary's text away.
 var removedSummary = []byte(`{"redactions":[{"path":"/summary/value","replacement":"[removed by policy]"}]}`)
 
+// onlyOutput is the text that a tool's result is, where it is nothing else. It is given whole:
+// what is around agents has a place for another result, and seldom for a part of one, and a
+// change that it cannot make can leave the result as it was.
+func onlyOutput(a *act.Action, root rawjson.Value) (text rawjson.Value) {
+	if a.Kind != act.ToolResult {
+		return text
+	}
+	outputs := root.Get("params").Get("payload").Get("outputs")
+	for _, one := range outputs.Elems() {
+		if v := one.Get("value"); outputs.Len() == 1 && v.Kind() == rawjson.String {
+			text = v
+		}
+	}
+	return text
+}
+
 // modifications are a decision's edits as the standard has them: whole arguments of a call,
 // and texts of all else. Where that cannot be said, it is nil.
 func modifications(a *act.Action, d *act.Decision, modified []byte) []byte {
 	doc, err := rawjson.Parse(modified)
 	if err != nil {
 		return nil
+	}
+	if text := onlyOutput(a, doc.Root()); text.Exists() {
+		return add([]byte("{}"), "modified_content", text.Raw())
 	}
 	var overrides []string
 	redactions := []byte{'['}
