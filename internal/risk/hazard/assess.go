@@ -19,6 +19,19 @@
 // Everything is bounded: size, nesting, number of commands, rounds of decoding.
 // Where a bound is hit the rest is read as plain words, and that is a finding of
 // its own.
+//
+// Where to look:
+//
+//	a call and its arguments    assess form calls texts parts shown
+//	shells                      shell expansion redirections variables named flow unparsed
+//	a command                   commands wrappers interpret inner; handlers names the function
+//	                            that reads a program, in the file of what such programs do:
+//	                            download copying removing git containers archives …
+//	a command of which only     table bytable reach loss elsewhere strangers, and tables/*.yaml
+//	a table or nothing is known
+//	code, SQL, Windows          code languages effects/, sql, windows
+//	places and hosts            paths homes wide links hosts
+//	over several commands       secrets carriers written rehearsal typed, and watch for others
 package hazard
 
 import (

@@ -470,3 +470,98 @@ func (c *invocation) shownBy(words []flow) flow {
 	}
 	return out
 }
+
+// secretAt reports whether a path is of a place of secrets, or of a folder that is one.
+func (c *invocation) secretAt(p string) bool {
+	p = strings.TrimSuffix(p, "/")
+	if f, ok := c.files.get(p); ok {
+		return f.taint&fromSecret != 0
+	}
+	for _, name := range []string{"", "/credentials", "/config.json", "/x"} {
+		if pl := placeOf(normalPath(p + name).text); p != "" && pl.read >= 0.3 && (name == "" || strings.HasPrefix(pl.reads, "secret.")) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesSecrets judges that a command is given the name of a file of keys or passwords.
+// Whatever the command is, it has the file then: of most it is known what they do with it,
+// and that weighs more; of the others it is not.
+func (c *invocation) namesSecrets() {
+	if speakers[c.name] || c.name == "git" && len(c.args) > 0 && (c.args[0].text == "commit" || c.args[0].text == "tag" || c.args[0].text == "log" || c.args[0].text == "grep") {
+		return
+	}
+	key, own := c.keyOf(), c.table.keys[c.name]
+	for i, a := range c.args {
+		option, _, joined := strings.Cut(a.text, "=")
+		switch {
+		case !strings.ContainsAny(a.text, "/~"), i == key,
+			joined && listed(own, option), i > 0 && listed(own, c.args[i-1].text) && !strings.HasPrefix(a.text, "-"):
+			continue
+		}
+		for _, word := range strings.FieldsFunc(a.text, func(r rune) bool { return strings.ContainsRune(" \t\n=:@,;|&<>'\"`(){}", r) }) {
+			if pl := placeOf(normalPath(word).text); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+				c.report("secret.read", 0.4, c.at)
+				return
+			}
+		}
+	}
+}
+
+// keyOf is which word is the key with which a copying program opens its connection, which
+// is what a key is for; -1 for none. Before it may stand only what surely takes no word, or
+// a number: else the key could be what is copied. rsync is told by -e how ssh is called,
+// and only a call that does nothing else counts.
+func (c *invocation) keyOf() int {
+	for i := 0; i+1 < len(c.args); i++ {
+		option, next := c.args[i].text, c.args[i+1].text
+		switch {
+		case c.name == "rsync":
+			if (option == "--rsh" || len(option) > 1 && option[0] == '-' && option[1] != '-' && option[len(option)-1] == 'e') && plainSSH(next) {
+				return i + 1
+			}
+		case c.name != "scp":
+			return -1
+		case option == "-i":
+			return i + 1
+		case (option == "-P" || option == "-l") && isDigits(next):
+			i++
+		case len(option) < 2 || option[0] != '-' || strings.Trim(option[1:], "rpqvCB346OTR") != "":
+			return -1
+		}
+	}
+	return -1
+}
+
+// plainSSH reports whether a text calls ssh with a key, a port and a user at most.
+func plainSSH(text string) bool {
+	words := strings.Fields(text)
+	if len(words) == 0 || words[0] != "ssh" {
+		return false
+	}
+	for i := 1; i < len(words); i++ {
+		switch words[i] {
+		case "-4", "-6", "-C", "-q", "-v":
+		case "-i", "-l", "-p":
+			i++
+			if i == len(words) || strings.HasPrefix(words[i], "-") || strings.ContainsAny(words[i], "$`;|&<>()'\"\\") {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// secretName says whether a variable's name says that it holds a secret.
+func secretName(name string) bool {
+	up := strings.ToUpper(name)
+	for _, w := range []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"} {
+		if strings.Contains(up, w) {
+			return true
+		}
+	}
+	return false
+}

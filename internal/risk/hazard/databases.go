@@ -1,0 +1,67 @@
+package hazard
+
+import (
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+)
+
+// Clients of databases.
+
+// database gives SQL on the command line to where SQL is judged.
+// changesRows is a query that changes what a database holds.
+var changesRows = lazyregexp.New(`(?i)\b(?:insert|replace)\s+into\b|\bupdate\s+\S+\s+set\b|\bdelete\s+from\b|\b(?:drop|alter|create)\s+table\b`)
+
+func (c *invocation) database() flow {
+	options, rest := c.split()
+	for _, o := range []string{"-e", "--execute", "-c", "--command", "-Q", "-q"} {
+		if v, ok := options[o]; ok {
+			c.sql(v.text, c.at)
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(v.text), "system "); ok {
+				c.inside(rest)
+			}
+			if _, rest, ok := strings.Cut(v.text, `\!`); ok {
+				c.inside(rest)
+			}
+		}
+	}
+	for _, order := range []string{".shell ", ".system "} {
+		if _, rest, ok := strings.Cut(c.in.text, order); ok && c.name == "sqlite3" {
+			c.inside(rest)
+		}
+	}
+	if c.in.known && isSQL(c.in.text) {
+		c.sql(c.in.text, c.at)
+	}
+	for _, a := range c.args { // each by itself: an option can be given more than once
+		text := a.text
+		if strings.HasPrefix(text, "--") {
+			_, text, _ = strings.Cut(text, "=")
+		}
+		if isSQL(text) {
+			c.sql(text, c.at)
+		}
+	}
+	for _, o := range []string{"-f", "--file"} { // a file of orders that the call itself wrote
+		if f, ok := c.files.get(options[o].text); ok && isSQL(f.text) {
+			c.sql(f.text, c.at)
+		}
+	}
+	if c.name == "sqlite3" {
+		for i, a := range rest {
+			c.readFile(a)
+			if pl := placeOf(normalPath(a.text).text); i == 0 && pl.writes != "" && changesRows.MatchString(c.joined(rest[1:]).text+"\n"+c.in.text) {
+				c.report(pl.writes, pl.write, c.at)
+			}
+			if strings.HasPrefix(strings.TrimSpace(a.text), ".shell") || strings.HasPrefix(strings.TrimSpace(a.text), ".system") {
+				c.report("shell.escape", 0, c.at)
+			}
+		}
+	}
+	if c.in.text != "" {
+		if _, after, ok := strings.Cut(c.in.text, `\!`); ok {
+			c.inside(after)
+		}
+	}
+	return flow{taint: c.in.taint}
+}

@@ -1,0 +1,246 @@
+package hazard
+
+import (
+	"path"
+	"strings"
+)
+
+// What the files hold that a script reads, writes and runs.
+
+// ranFile judges that a file is run which the script itself brought there.
+func (s *shell) ranFile(name string) {
+	if _, written := s.files.get(name); !written && strings.ContainsAny(name, "/.") {
+		s.ran(name)
+	}
+	if s.foreign != nil && strings.Contains(name, "/") && s.isForeign(name) {
+		s.report("code.foreign", 0, s.at)
+	}
+	if f, ok := s.files.get(name); ok {
+		s.ranCopy(name)
+		s.runs(f, "")
+	}
+	if p := normalPath(name).text; strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "./") {
+		hidden := strings.Contains(p, "/.") && (strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/") || strings.HasPrefix(p, "/dev/shm/"))
+		switch {
+		case hidden || strings.HasPrefix(p, "/dev/shm/"):
+			s.report("shell.hidden_place", 0.8, s.at)
+		case strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/"):
+			s.report("shell.hidden_place", 0.5, s.at)
+		}
+	}
+}
+
+// ranHidden judges that a program is run whose name a listing leaves out. What a shell takes its
+// settings from is often called so (. ./.env), and is no program.
+func (s *shell) ranHidden(name string) {
+	p := normalPath(name).text
+	base := p[strings.LastIndexByte(p, '/')+1:]
+	if (strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "./")) && strings.HasPrefix(base, ".") && len(base) > 1 {
+		s.report("shell.hidden_place", 0.4, s.at)
+	}
+}
+
+// ranCopy notes, of a copy that the call made and runs, what it is a copy of.
+func (s *shell) ranCopy(name string) {
+	for _, pair := range s.copies {
+		if path.Clean(pair[1]) == path.Clean(name) {
+			s.ran(pair[0])
+		}
+	}
+}
+
+// readFile judges that a file is read, and returns its content.
+func (s *shell) readFile(w flow) flow {
+	p := s.through(strings.TrimPrefix(w.text, "@"), true)
+	s.mentions(p)
+	s.watchedFile(p, false, flow{})
+	if p == "" || strings.HasPrefix(p, "-") {
+		return flow{taint: w.taint}
+	}
+	if f, ok := s.files.get(p); ok {
+		return f
+	}
+	if p == "/dev/null" {
+		return flow{known: true, taint: w.taint}
+	}
+	if len(s.readFrom) < maxRan {
+		s.readFrom = append(s.readFrom, p)
+	}
+	if g := globbedPath(p); g != "" {
+		s.report("shell.obfuscated", 0.6, s.at)
+		p = g
+	}
+	for _, q := range []string{s.from(p), globbedKeys(p), globbedKeys(s.from(p))} {
+		if pl := placeOf(normalPath(q).text); q != "" && strings.HasPrefix(pl.reads, "secret.") {
+			p = q // named from where cd led, or by a pattern
+			break
+		}
+	}
+	f := normalPath(p)
+	pl := placeOf(f.text)
+	out := flow{taint: fromFile | w.taint}
+	if pl.name != "" && pl.reads != "" {
+		s.report(pl.reads, pl.read, s.at)
+		if pl.read >= 0.3 {
+			out.taint |= fromSecret | fromPlace
+		}
+		if strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+			out.taint |= fromKeys
+		}
+	}
+	if f.turns > 0 && pl.read >= 0.3 && f.climbs > 1 {
+		s.report("path.traversal", 0.85, s.at)
+	}
+	if f.encoded {
+		s.report("path.encoded", 0, s.at)
+	}
+	switch f.text {
+	case "/dev/zero", "/dev/urandom", "/dev/random":
+		out.taint |= fromVoid
+	case "/", "/etc", "/var", "/etc/*", "/*", "/root":
+		out.taint |= fromSystem
+	}
+	return out
+}
+
+// writeFile judges that a file is written, and remembers it.
+func (s *shell) writeFile(w flow, content flow, appends bool) {
+	p := s.through(w.text, true)
+	if p == "" {
+		return
+	}
+	if strings.HasSuffix(p, "/*") && s.wide(p) {
+		s.report("destroy.system", 0, s.at) // everything there is emptied
+	}
+	if taker, ok := s.takers[p]; ok {
+		delete(s.takers, p)
+		s.statements(taker, content)
+		return
+	}
+	seen := content
+	seen.known = seen.known && !appends
+	if n := len(s.readFrom); n > 0 && !content.known && content.taint&fromFile != 0 && len(s.copies) < maxRan {
+		s.copies = append(s.copies, [2]string{s.readFrom[n-1], p})
+	}
+	if content.taint&fromSecret != 0 {
+		s.keepsIn(p)
+	}
+	s.watchedFile(p, true, seen)
+	s.wrote(p, content, appends)
+}
+
+// wrote judges that a file is written, by where it lies and by what comes into it.
+func (s *shell) wrote(p string, content flow, appends bool) {
+	added := content
+	if appends {
+		before, ok := s.files.get(p)
+		if content = both(before, content); !ok {
+			content.known = content.text != ""
+		}
+	}
+	s.files.put(p, content)
+	s.asksNobody(p, content.text, s.at)
+	s.answersAt(p, added)
+	s.settings(p, content.text, s.at)
+	if rest, ok := strings.CutPrefix(p, "/proc/"); ok {
+		if which, _, below := strings.Cut(rest, "/"); below && strings.ContainsAny(which, "*?[") {
+			s.report("destroy.system", 0, s.at) // what all processes have open, or hold
+		}
+	}
+	from := p
+	if q := s.from(p); q != "" {
+		from = q // as seen from where cd led
+	}
+	f := normalPath(from)
+	pl := placeOf(f.text)
+	if s.shadows(f.text) && !s.same {
+		s.report("code.library_hijack", 0.6, s.at)
+	}
+	if pl.name == "" || pl.writes == "" || pl.write == 0 {
+		if f.turns > 0 && f.climbs > 3 {
+			s.report("path.climb", 0.4, s.at)
+		}
+		switch {
+		case strings.HasPrefix(f.text, "/usr/local/"):
+			s.report("destroy.config", 0.3, s.at)
+		case strings.HasPrefix(f.text, "/etc/"), strings.HasPrefix(f.text, "/usr/"), strings.HasPrefix(f.text, "/sys/"):
+			s.report("destroy.config", 0.45, s.at)
+		}
+		temporary := strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")
+		if temporary && strings.Contains(f.text, "/.") {
+			s.report("shell.hidden_place", 0.8, s.at)
+		}
+		if strings.Contains(content.text, "ExecStart=") {
+			w := 0.6
+			if temporary {
+				w = 0.82
+			}
+			s.report("persist.write", w, s.at)
+		}
+		if content.known && languageOfFile(f.text, content.text) == "php" {
+			s.code("php", content.text, s.at, true)
+		}
+		return
+	}
+	code, weight := pl.writes, pl.write
+	if code == "persist.startup" && strings.HasPrefix(f.text, "~") {
+		weight = 0.6
+		if content.known {
+			weight = 0.82
+		}
+	}
+	if code == "persist.startup" && content.known && strings.HasPrefix(f.text, "~") && s.startsNothing(content.text) {
+		code, weight = "persist.profile", 0
+	}
+	if strings.HasSuffix(pl.name, "/.ssh/known_hosts") || strings.HasSuffix(f.text, "/.ssh/config") {
+		if low := strings.ToLower(content.text); strings.Contains(low, "proxycommand") || strings.Contains(low, "localcommand") || strings.Contains(low, "exec ") {
+			code, weight = "persist.startup", 0.6
+		}
+	}
+	if code == "log.clear" && appends {
+		weight = min(weight, 0.4)
+		if strings.Contains(pl.name, "wtmp") || strings.Contains(pl.name, "audit") {
+			weight = 0.7
+		}
+	}
+	if code == "log.history" && appends && content.text != "" {
+		weight = 0.4
+	}
+	if code == "destroy.format" && (added.taint == 0 && added.known && (added.text != "" || !appends) || added.taint&fromVoid != 0) {
+		code, weight = "destroy.disk", 0
+	}
+	s.dynamic = s.dynamic || isGitHook(f.text) && !content.known // what is put there runs by itself
+	s.report(code, weight, s.at)
+	if (weight >= 0.6 || isGitHook(f.text)) && content.known && content.text != "" {
+		lang := languageOfFile(f.text, content.text)
+		if lang == "" || lang == "sh" {
+			t := content.text
+			if isCrontab(f.text) {
+				t = cronCommands(t)
+			}
+			s.kept(0.97, 0.75, func() { s.inside(t) })
+		}
+	}
+	switch {
+	case content.taint&fromNet == 0:
+	case code == "persist.hook" && !isGitHook(f.text): // an editor's plug-in, as their manuals say to install it
+		s.report("code.foreign", 0, s.at)
+	default:
+		s.report("shell.download_run", 0.85, s.at)
+	}
+}
+
+// shadows says whether a file would be run in the place of a program that is known.
+func (s *shell) shadows(p string) bool {
+	for _, dir := range []string{"~/.local/bin/", "~/bin/", "/usr/local/bin/"} {
+		if name, ok := strings.CutPrefix(p, dir); ok && (listed("sudo su ssh git ls cat sh bash python python3 node npm gpg curl passwd kubectl docker login", name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// temporary says whether a file lies where everybody may put one.
+func temporary(p string) bool {
+	return strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/tmp/") || strings.HasPrefix(p, "/dev/shm/")
+}

@@ -1,0 +1,88 @@
+package hazard
+
+import "path"
+
+// taint says where a text comes from or what it is.
+type taint uint32
+
+const (
+	fromNet      taint = 1 << iota // was downloaded
+	fromSocket                     // comes over a bare connection
+	fromSecret                     // holds passwords or keys
+	fromDecoder                    // was decoded or decrypted
+	fromFile                       // the content of some file
+	fromShell                      // is what a shell answers whose orders nobody sees
+	fromSystem                     // a directory of the system
+	fromVoid                       // is zeros or noise
+	fromHost                       // what this machine is: its name, its environment
+	tooLong                        // a part was left out: it was too long to be followed
+	fromKeeper                     // a program gave it out that keeps secrets
+	fromStranger                   // came from an address that is no usual place for code
+	fromNobody                     // came from an address of which nobody can say whose it is
+	fromShelf                      // was saved as a file, from where people keep what they give to others
+	fromStore                      // is all of a database, or of what somebody works on
+	fromPlace                      // is what a place of secrets holds as it is, and not one secret that was taken out of it
+	recoded                        // what a place of secrets holds, in a form that hides it
+	fromKeys                       // such a place is one of keys, of which each line is secret
+)
+
+// flow is what passes through a pipe, lies in a file or a variable. The zero
+// flow is nothing.
+type flow struct {
+	text  string
+	known bool // text is all of it
+	taint taint
+}
+
+// files are what the commands of a call wrote so far, by the names that they used.
+type files map[string]flow
+
+func (f files) get(name string) (flow, bool) {
+	content, ok := f[path.Clean(name)] // ./x is x
+	return content, ok
+}
+
+func (f files) put(name string, content flow) {
+	if len(f) < 256 {
+		f[path.Clean(name)] = content
+	}
+}
+
+// both is what two commands print, one after the other.
+func both(a, b flow) flow {
+	f := flow{known: a.known && b.known, taint: a.taint | b.taint}
+	switch {
+	case a.text == "" || b.text == "" || len(a.text)+len(b.text) < 64<<10:
+		f.text = a.text + b.text
+	default:
+		f.text, f.known = a.text, false
+		f.taint |= tooLong
+	}
+	return f
+}
+
+// sends judges that a text goes to a host: also one of which only this is known, that it lies
+// in files, or that some program made it. Which host it is matters more than that.
+func (s *shell) sends(f flow, at span) {
+	s.sent(f, at)
+	if f.taint&fromFile != 0 || !f.known && s.fed {
+		s.report("exfil.upload", passing, at)
+	}
+}
+
+// passing is how much it weighs that something is sent: it is what these programs are for.
+const passing = 0.15
+
+// sent judges that a text leaves the machine.
+func (s *shell) sent(f flow, at span) {
+	switch {
+	case f.taint&fromSecret != 0:
+		s.report("exfil.secret", 0, at)
+	case f.taint&fromSystem != 0:
+		s.report("exfil.bulk", 0, at)
+	case f.taint&fromStore != 0 && s.bare:
+		s.report("exfil.bulk", 0.5, at)
+	case f.taint&fromHost != 0:
+		s.report("exfil.upload", 0.6, at)
+	}
+}

@@ -1,0 +1,191 @@
+package hazard
+
+import (
+	"path"
+	"strings"
+)
+
+// Programs that take away: rm, shred, dd, truncate.
+
+// systemTrees are directories without which the system does not run, or in
+// which everything of somebody lies.
+var systemTrees = set("/ /* /. /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /var ~ ~/ ~/* /usr/* /etc/* /var/* /home/* /boot/* /lib/* /bin/* /root/* /usr/bin /usr/lib /usr/local /var/lib /Users /System /Library /Applications ~/Documents ~/Library /var/lib/* ~/.* /mnt /media")
+
+func (c *invocation) remove() flow {
+	options, rest := c.split()
+	recursive := has(options, "-r", "-R", "--recursive", "--dir")
+	if has(options, "--no-preserve-root") {
+		c.report("destroy.system", 0, c.at)
+	}
+	for _, a := range rest {
+		if a.known && len(c.removed) < maxRan {
+			c.removed = append(c.removed, a.text)
+		}
+	}
+	for _, a := range rest {
+		if recursive && c.unsetTree(a.text) || recursive && c.lost && listed(". * ./* ./", a.text) {
+			c.report("destroy.unknown", 0, c.at)
+		}
+		if (recursive || strings.HasSuffix(a.text, "*")) && c.wide(a.text) {
+			c.report("destroy.system", 0, c.at)
+			continue
+		}
+		c.removes(a.text, recursive, c.at)
+	}
+	return flow{}
+}
+
+// unsetTree says whether a path begins with a variable that nothing set, and is all of the
+// system, or a part of it, where the variable is empty.
+func (c *invocation) unsetTree(p string) bool {
+	name, ok := strings.CutPrefix(p, "$")
+	if !ok || c.guarded {
+		return false
+	}
+	end := strings.IndexByte(name, '/')
+	if end <= 0 || !isName(name[:end]) {
+		return false
+	}
+	if _, set := c.vars[name[:end]]; set {
+		return false
+	}
+	rest := name[end:]
+	return systemTrees[rest] || systemTrees[strings.TrimSuffix(rest, "/")] || rest == "/.*" || rest == "/**"
+}
+
+// ownFolders are where people keep all their work, or what they made, in their home
+// directories, and where their keys and settings lie.
+var ownFolders = set(".ssh .gnupg .password-store .aws .kube .config .mozilla .thunderbird .bitcoin .ethereum .electrum desktop documents downloads pictures photos music videos movies public projects project code src source sources work workspace workspaces repos repositories dev development git github gitlab notes backup backups dotfiles dropbox onedrive nextcloud sync vault obsidian")
+
+// removes judges that a path is deleted.
+func (a *assessor) removes(p string, recursive bool, at span) {
+	f := normalPath(strings.TrimSuffix(p, "/"))
+	if p == "/" {
+		f.text = "/"
+	}
+	if recursive && strings.HasPrefix(p, "/") && strings.ContainsAny(p, "?[") {
+		for tree := range systemTrees {
+			if ok, _ := path.Match(f.text, tree); ok {
+				f.text = tree
+				break
+			}
+		}
+	}
+	rooted := strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.HasPrefix(p, "$HOME") || f.climbs > 3
+	switch {
+	case rooted && recursive && (systemTrees[f.text] || p == "~" || p == "~/" || p == "$HOME" || systemTrees[p] || a.wide(p)):
+		a.report("destroy.system", 0, at)
+		return
+	case recursive && (p == "." || p == "*" || p == ".." || p == "./*" || p == "../*"):
+		a.report("destroy.tree", 0.5, at)
+	}
+	place := f.text
+	if q := a.from(p); q != "" {
+		place = normalPath(strings.TrimSuffix(q, "/")).text
+	}
+	if own, ok := strings.CutPrefix(place, "~/"); ok && recursive && ownFolders[strings.ToLower(strings.TrimSuffix(own, "/*"))] {
+		a.report("destroy.work", 0.5, at)
+	}
+	if recursive && rooted && holdsStores(f.text) {
+		a.report("destroy.store", 0, at)
+	}
+	if recursive && (f.text == ".git" || strings.HasSuffix(f.text, "/.git")) {
+		a.report("destroy.work", 0.45, at) // with all that was ever committed
+	}
+	pl := placeOf(strings.TrimSuffix(f.text, "/*"))
+	if pl.name == "" {
+		pl = placeOf(f.text)
+	}
+	switch {
+	case strings.HasPrefix(pl.writes, "log."):
+		w := max(pl.write, 0.5)
+		if strings.HasSuffix(f.text, "/log") || recursive && strings.HasPrefix(f.text, "/var/log") || f.text == "/var/log/*" {
+			w = 0.86
+		}
+		if strings.HasSuffix(f.text, ".gz") || strings.HasSuffix(f.text, ".old") || strings.HasSuffix(f.text, ".1") {
+			w = 0.4
+		}
+		if strings.HasSuffix(pl.writes, "history") {
+			w = 0.85
+		}
+		a.report(pl.writes, w, at)
+	case strings.HasPrefix(pl.writes, "destroy.") || strings.HasPrefix(pl.writes, "priv.") || strings.HasPrefix(pl.writes, "defense.") || pl.writes == "code.library_hijack":
+		a.report("destroy.config", max(pl.write-0.05, 0.6), at)
+	case pl.writes != "" && pl.write >= 0.7:
+		a.report("destroy.config", 0.5, at)
+	case recursive && a.other && strings.HasPrefix(f.text, "/") && strings.Count(strings.TrimSuffix(f.text, "/*"), "/") == 1 && f.text != "/tmp" && f.text != "/tmp/*":
+		a.report("destroy.store", 0.5, at) // what a machine or a container keeps by itself
+	case recursive && strings.Count(f.text, "/") <= 2 && strings.HasPrefix(f.text, "/") && !strings.HasPrefix(f.text, "/tmp") && !strings.HasPrefix(f.text, "/path"):
+		a.report("destroy.tree", 0.5, at)
+	case recursive:
+		a.report("destroy.tree", 0.25, at)
+	}
+}
+
+// holdsStores says whether a folder is where databases, virtual machines and backups keep
+// what they have.
+func holdsStores(p string) bool {
+	for _, dir := range []string{"/var/lib/", "/var/backups", "/srv/", "/backup", "/var/spool/", "/var/opt/", "/mnt/", "/media/", "/Volumes/"} {
+		if strings.HasPrefix(p, dir) && !strings.HasPrefix(p, "/var/lib/apt/lists") {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *invocation) shred() flow {
+	_, rest := c.split()
+	for _, a := range rest {
+		if pl := placeOf(normalPath(a.text).text); strings.HasPrefix(pl.name, "/dev/") {
+			c.report("destroy.disk", 0.7, c.at)
+		} else if strings.HasPrefix(pl.writes, "log.") {
+			c.report(pl.writes, 0.88, c.at)
+		} else if c.wide(a.text) {
+			c.report("destroy.system", 0, c.at)
+		} else if a.known && temporary(normalPath(a.text).text) && !strings.ContainsAny(a.text, "*?[") {
+			continue // one file of those that a script makes for itself
+		} else if strings.ContainsAny(a.text, "/~*?[") || !a.known { // else one file of the folder that it works in
+			c.report("destroy.wipe", 0, c.at)
+		}
+	}
+	return flow{}
+}
+
+func (c *invocation) dd() flow {
+	in, out := flow{taint: c.in.taint, text: c.in.text, known: c.in.known}, ""
+	empties := false
+	for _, a := range c.args {
+		k, v, _ := strings.Cut(a.text, "=")
+		switch k {
+		case "if":
+			empties = v == "/dev/zero" || v == "/dev/urandom" || v == "/dev/random"
+			in = c.readFile(flow{text: v, known: a.known})
+		case "of":
+			out = v
+		}
+	}
+	if out == "" {
+		return in
+	}
+	if pl := placeOf(out); strings.HasPrefix(pl.name, "/dev/") && pl.write > 0 {
+		if empties {
+			c.report("destroy.disk", 0.82, c.at)
+		} else {
+			c.report("destroy.format", 0, c.at)
+		}
+		return flow{}
+	}
+	if empties {
+		in = flow{}
+	}
+	c.writeFile(flow{text: out, known: true}, in, false)
+	return flow{}
+}
+
+func (c *invocation) truncate() flow {
+	_, rest := c.split()
+	for _, a := range rest {
+		c.writeFile(a, flow{known: true}, false)
+	}
+	return flow{}
+}
