@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
@@ -260,28 +261,52 @@ func listApprovals(out io.Writer, list []*approval.Decision, width int) {
 		row := fmt.Sprintf("%-16s  %-8s  %-5s  %s  %s", h.ID, h.State, left, pad(printable(agentOf(h)), 20), printable(strings.Join(h.Rules(), ", ")))
 		fmt.Fprintln(out, runewidth.Truncate(row, width, "…"))
 		fmt.Fprintln(out, runewidth.Truncate("    "+printable(cmp.Or(h.What, strings.TrimSpace(h.Kind+" "+h.Resource))), width, "…"))
-		fmt.Fprintln(out, runewidth.Truncate("      "+whereOf(h), width, "…"))
+		fmt.Fprintln(out, runewidth.Truncate("      "+whereOf(h, width-6), width, "…"))
 	}
 }
 
-// sessionWidth is how much of a session's name a list shows.
-const sessionWidth = 40
+// Bounds of what a list shows of a session's name, and leaves for a folder's.
+const (
+	sessionWidth = 40
+	sessionLeast = 16
+	folderLeast  = 24
+)
 
-// whereOf says since when, and in which session and folder something is asked for. Of a long name of a session
-// its end is shown, in which those of one agent differ.
-func whereOf(h *approval.Decision) string {
-	parts := []string{"asked " + shortTime(time.Since(h.Created)) + " ago"}
+// whereOf says since when, and in which session and folder something is asked for, in so many
+// columns. Of a long name of a session its end is shown, in which those of one agent differ; of a
+// folder its beginning and its end.
+func whereOf(h *approval.Decision, width int) string {
+	text := "asked " + shortTime(time.Since(h.Created)) + " ago"
+	folder := printable(h.Folder)
+	left := width - runewidth.StringWidth(text)
 	if h.Session != "" {
-		name := printable(h.Session)
-		if runewidth.StringWidth(name) > sessionWidth {
-			name = runewidth.TruncateLeft(name, runewidth.StringWidth(name)-sessionWidth, "…")
+		const mark = ", session "
+		room := sessionWidth
+		if folder != "" {
+			room = max(sessionLeast, min(room, left-len(mark)-len(", in ")-min(runewidth.StringWidth(folder), folderLeast)))
 		}
-		parts = append(parts, "session "+name)
+		name := printable(h.Session)
+		if runewidth.StringWidth(name) > room {
+			name = runewidth.TruncateLeft(name, runewidth.StringWidth(name)-room+1, "…")
+		}
+		text += mark + name
 	}
-	if h.Folder != "" {
-		parts = append(parts, "in "+printable(h.Folder))
+	if folder != "" {
+		const mark = ", in "
+		text += mark + inside(folder, width-runewidth.StringWidth(text)-len(mark))
 	}
-	return strings.Join(parts, ", ")
+	return text
+}
+
+// inside is a text in so many columns, cut in its middle where it is longer.
+func inside(text string, width int) string {
+	all := runewidth.StringWidth(text)
+	if all <= width || width < 3 {
+		return text
+	}
+	head := (width - 1) / 3
+	begins := runewidth.Truncate(text, head, "")
+	return begins + runewidth.TruncateLeft(text, all-(width-1-head), "…")
 }
 
 // lineWidth is how wide lines may be: a terminal's width, and 80 columns elsewhere.
@@ -308,7 +333,7 @@ func shortTime(d time.Duration) string {
 }
 
 func approvalsShow() *cobra.Command {
-	var asJSON bool
+	var asJSON, exact bool
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show exactly what would be done, and who is asked",
@@ -321,17 +346,23 @@ func approvalsShow() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), &h)
 			}
-			return showApproval(cmd.OutOrStdout(), &h)
+			return showApproval(cmd.OutOrStdout(), &h, exact)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	exactFlag(c, &exact)
 	return aboutNode(c)
+}
+
+func exactFlag(c *cobra.Command, exact *bool) {
+	c.Flags().BoolVar(exact, "exact", false, "also the whole request as it was sent, with all that its protocol puts around the call")
 }
 
 func approvalsAnswer(verb, short string) *cobra.Command {
 	q := operator.ApprovalAnswer{Answer: verb}
 	var lasts, until string
 	var changes []string
+	var exact bool
 	c := &cobra.Command{
 		Use:   verb + " ID",
 		Short: short,
@@ -352,7 +383,7 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 					if wantsJSON(cmd) { // for whoever is asked, and not for programs
 						out = cmd.ErrOrStderr()
 					}
-					if err := showApproval(out, &h); err != nil {
+					if err := showApproval(out, &h, exact); err != nil {
 						return err
 					}
 					fmt.Fprintln(out)
@@ -384,7 +415,8 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 	}
 	jsonFlag(c)
 	if verb == "approve" {
-		c.Long = `Shows exactly what would be done, asks at the terminal, and lets it happen once.
+		c.Long = `Shows what would be done, with every character of what the tool is given, asks at the terminal,
+and lets it happen once. --exact shows the whole request, too, as it was sent.
 
 With --for session or --until it also lets through, unasked, what does the same later: what
 the same rules ask about, by the same agent and tool, with the same arguments (a text for
@@ -402,6 +434,7 @@ only in the same folder. What the policy denies, no agreement lets through.`
 		c.Flags().BoolVar(&q.Usual, "usual", false, "also: upon whom or what it is done is usual for the agent from now on, and is not asked about again where a rule passes what is usual")
 		c.Flags().StringVar(&q.Seen, "seen", "", "what show printed as \"seen\": agree only to exactly that, without printing it again")
 	}
+	exactFlag(c, &exact)
 	c.Flags().StringVar(&q.Note, "note", "", "a sentence for the agent and the record")
 	c.Flags().StringVar(&q.Decision, "decision", "", "answer only if this decision, as shown, is still the one that waits")
 	return aboutNode(c)
@@ -522,12 +555,18 @@ func spanText(s approval.Span) string {
 }
 
 // showApproval prints a held decision. All of it that an agent wrote is made
-// harmless: it is read by the person whom it may want to deceive.
-func showApproval(out io.Writer, h *approval.Decision) error {
+// harmless: it is read by the person whom it may want to deceive. exact is the whole request, too,
+// which is shown anyway where the arguments of a call are not all of what would be done.
+func showApproval(out io.Writer, h *approval.Decision, exact bool) error {
+	call := h.Exact != nil && h.Exact.Whole && len(h.Exact.Arguments) > 0
+	what := h.What
+	if call { // it follows, whole
+		what = ""
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"approval", h.ID}, {"state", string(h.State)}, {"decision", h.Decision}, {"asked by", h.Principal}, {"agent", h.Agent},
-		{"session", h.Session}, {"folder", h.Folder}, {"what", h.What}, {"act", strings.TrimSpace(h.Kind + " " + h.Resource)}, {"digest", h.Digest}, {"seen", h.Seen},
+		{"session", h.Session}, {"folder", h.Folder}, {"what", what}, {"act", strings.TrimSpace(h.Kind + " " + h.Resource)}, {"digest", h.Digest}, {"seen", h.Seen},
 		{"asked at", h.Created.Format(time.RFC3339)}, {"expires", left(h)},
 	} {
 		if row[1] != "" {
@@ -564,7 +603,14 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 		}
 	}
 	if h.Exact != nil {
-		showExact(out, h.Exact)
+		if call {
+			showCall(out, h.Exact)
+		}
+		if exact || !call {
+			showExact(out, h.Exact)
+		} else {
+			showChanges(out, h.Exact)
+		}
 		showScope(out, &h.Exact.Scope)
 		return nil
 	}
@@ -582,6 +628,34 @@ func showApproval(out io.Writer, h *approval.Decision) error {
 // escape is left that hides a letter.
 func showExact(out io.Writer, x *approval.Exact) {
 	fmt.Fprintf(out, "\nthe request, exactly:\n%s\n", readable(jsontext.Value(x.Request)))
+	showChanges(out, x)
+}
+
+// showCall prints what a tool would be given, each argument whole. A text is shown as its lines,
+// and anything else as JSON.
+func showCall(out io.Writer, x *approval.Exact) {
+	tool, _, _ := strings.Cut(x.What, ":")
+	fmt.Fprintf(out, "\n%s would be called with\n", printable(cmp.Or(tool, "it")))
+	for _, arg := range x.Arguments {
+		var text string
+		if json.Unmarshal([]byte(arg.Value), &text) != nil {
+			fmt.Fprintf(out, "  %s =\n%s\n", printable(arg.Name), readable(jsontext.Value(arg.Value)))
+			continue
+		}
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		if len(lines) == 1 {
+			fmt.Fprintf(out, "  %s = %s\n", printable(arg.Name), printable(lines[0]))
+			continue
+		}
+		fmt.Fprintf(out, "  %s =\n", printable(arg.Name))
+		for _, line := range lines {
+			fmt.Fprintf(out, "    %s\n", printable(line))
+		}
+	}
+}
+
+// showChanges prints what the policy changes in what would be done.
+func showChanges(out io.Writer, x *approval.Exact) {
 	for _, c := range x.Changes {
 		fmt.Fprintf(out, "\nthe policy changes %s from\n%s\nto\n%s\n", printable(c.Pointer), readable(jsontext.Value(c.Old)), readable(jsontext.Value(c.New)))
 	}

@@ -94,8 +94,9 @@ func TestThreat20Views(t *testing.T) {
 		s.Files[i].How, s.Files[i].State, s.Files[i].Decision = "written", "done", "0-1"
 	}
 	for name, print := range map[string]func(w io.Writer) error{
-		"approvals show":            func(w io.Writer) error { return showApproval(w, h) },
-		"approvals show, as masked": func(w io.Writer) error { return showApproval(w, &masked) },
+		"approvals show":            func(w io.Writer) error { return showApproval(w, h, false) },
+		"approvals show --exact":    func(w io.Writer) error { return showApproval(w, h, true) },
+		"approvals show, as masked": func(w io.Writer) error { return showApproval(w, &masked, false) },
 		"sessions show":             func(w io.Writer) error { printSession(w, s); return nil },
 		"JSON": func(w io.Writer) error {
 			_, err := w.Write(pretty([]byte(`{"` + jsonText(hostile) + `":["` + jsonText(hostile) + `"]}`)))

@@ -137,8 +137,10 @@ type Exact struct {
 	Changes []Change `json:"changes,omitzero"`
 	// Scope is what people agree to who agree for more than once.
 	Scope Scope `json:"scope,omitzero"`
-	// Arguments are the act's, which who agrees can change.
+	// Arguments are the act's, which who agrees can change; Whole says that they are all there
+	// are, so that who has seen them has seen what a tool would be given.
 	Arguments []Argument `json:"arguments,omitempty"`
+	Whole     bool       `json:"whole,omitzero"`
 	// Parts are what was read in its texts: what they run, and what of it is dangerous.
 	Parts []Part `json:"parts,omitempty"`
 }

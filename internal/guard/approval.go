@@ -336,6 +336,7 @@ func (g *Guard) newApproval(q *inquiry) (*approval.Decision, error) {
 			x.Arguments = append(x.Arguments, approval.Argument{Name: arg.Name, Pointer: arg.Pointer})
 		}
 	}
+	x.Whole = a.IsCall() && len(x.Arguments) == len(a.Arguments)
 	if slices.ContainsFunc(x.Scope.Files, func(f approval.File) bool { return g.scans(f.Path) }) {
 		x.Scope = approval.Scope{Once: "a path in it holds what must not be kept"}
 	}
