@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from typing import Annotated, Any, Dict, List
+from typing import Annotated, Any, Dict, Iterator, List
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from . import scenarios
 from .scenarios import BACKWARDS, CARD, Script, code, finished
@@ -228,6 +228,31 @@ class More(scenarios.Framework):
         names["agent"](Model(script=script), [tool(remember)], below).invoke({"messages": [("user", "Do it.")]}, {"configurable": {"thread_id": "t-7"}})
         self.assertEqual(below.get(("notes",), "h").value, {"text": "****"})
         self.assertEqual(self.line.steps("memoryStore")[-1]["context"]["session"]["id"], "t-7")
+
+    def test_stream(self) -> None:
+        """What a model streams is read when it has been judged."""
+        from langchain.agents import create_agent
+        from reeve_aos import Denied
+
+        class Streaming(Model):
+            def _stream(self, messages: List[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any) -> Any:
+                for word in self.script.calls([message.model_dump() for message in messages])[1].split(" "):
+                    chunk = ChatGenerationChunk(message=AIMessageChunk(word + " "))
+                    if run_manager:
+                        run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+                    yield chunk
+
+        def tokens(text: str) -> Iterator[str]:
+            agent = create_agent(Streaming(script=Script(says=text)), tools=[])
+            for chunk, _ in agent.stream({"messages": [("user", "Say it.")]}, stream_mode="messages"):
+                yield str(chunk.content)
+
+        with self.guardian.session() as session, session.turn() as turn:
+            self.assertEqual("".join(turn.stream(tokens(f"It is green. My card is {CARD}, as you know."))).strip(), "It is green. My card is ****, as you know.")
+            read: List[str] = []
+            with self.assertRaises(Denied):
+                read.extend(turn.stream(tokens("It is green. This is a forbidden page.")))
+            self.assertNotIn("forbidden", "".join(read))
 
     def test_sub_agent(self) -> None:
         """An agent that a tool starts is told as one below the agent whose tool it is."""

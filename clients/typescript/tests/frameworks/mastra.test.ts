@@ -111,3 +111,48 @@ test("Mastra: what is put into a memory and what is recalled from it is judged",
   assert.deepEqual(silent.seen, []);
   assert.throws(() => guarded(guardian, {} as MockMemory), /cannot hold/);
 });
+
+test("Mastra: working memory, and messages that are recalled by their ids, as a search by meaning does, are judged", async () => {
+  const { guardian } = recording();
+  const storage = new InMemoryStore();
+  guarded(guardian, new MockMemory({ storage, enableWorkingMemory: true } as any));
+  const held = (storage as any).stores.memory.db;
+  await guardian.session().turn().run(async () => {
+    const store: any = await storage.getStore("memory");
+    await store.updateResource({ resourceId: "ada", workingMemory: "Ada's card is 4000 0000 0000 0002." });
+    assert.doesNotMatch(JSON.stringify([...held.resources.values()]), /4000/);
+    assert.match((await store.getResourceById({ resourceId: "ada" })).workingMemory, /Ada's card is \*\*\*\*\./);
+    await assert.rejects(store.updateResource({ resourceId: "ada", workingMemory: "a forbidden page" }));
+
+    // What somebody else has put there.
+    held.resources.set("bob", { ...held.resources.get("ada"), id: "bob", workingMemory: "Bob's card is 4000 0000 0000 0002." });
+    assert.match((await store.getResourceById({ resourceId: "bob" })).workingMemory, /Bob's card is \*\*\*\*\./);
+    const now = new Date();
+    await store.saveThread({ thread: { id: "t-1", resourceId: "ada", title: "t", createdAt: now, updatedAt: now, metadata: {} } });
+    held.threads.set("t-1", { ...held.threads.get("t-1"), metadata: { workingMemory: "Card 4000 0000 0000 0002." } });
+    assert.match((await store.getThreadById({ threadId: "t-1" })).metadata.workingMemory, /Card \*\*\*\*\./);
+    await store.saveMessages({ messages: [{ id: "m-1", threadId: "t-1", resourceId: "ada", role: "user", createdAt: now, content: { format: 2, parts: [{ type: "text", text: "hello" }] } }] });
+    held.messages.set("m-1", { ...held.messages.get("m-1"), content: JSON.stringify({ format: 2, parts: [{ type: "text", text: "An old card: 4000 0000 0000 0002." }] }) });
+    const recalled = JSON.stringify(await store.listMessagesById({ messageIds: ["m-1"] }));
+    assert.match(recalled, /An old card: \*\*\*\*\./);
+    assert.doesNotMatch(recalled, /4000/);
+  });
+});
+
+test("Mastra: an agent's stream is judged before it is read", async () => {
+  const { guardian } = recording();
+  const agent = (text: string) => guard(guardian, new Agent({ id: "clerk", name: "Clerk", instructions: "Help.", model: scripted(new Script([], text)) }));
+  const read = (text: string, into: string[]) =>
+    guardian.session().turn().run(async (turn) => {
+      const { textStream } = await agent(text).stream("Say it.");
+      for await (const piece of turn.stream(textStream as any)) {
+        into.push(piece);
+      }
+    });
+  const said: string[] = [];
+  await read("It is green. My card is 4000 0000 0000 0002, as you know.", said);
+  assert.equal(said.join(""), "It is green. My card is ****, as you know.");
+  const denied: string[] = [];
+  await assert.rejects(read("It is green. This is a forbidden page. So it is.", denied));
+  assert.doesNotMatch(denied.join(""), /forbidden/);
+});
