@@ -28,7 +28,7 @@ var arrows = map[string]string{
 	"internal/words":               "",
 	"internal/jsonrpc":             "internal/rawjson internal/words act",
 	"internal/risk":                "internal/lazyregexp internal/canon",
-	"internal/risk/hazard":         "internal/lazyregexp act internal/canon internal/rawjson internal/yamldoc internal/risk internal/risk/hazard/effects internal/words",
+	"internal/risk/hazard":         "internal/glob internal/lazyregexp act internal/canon internal/rawjson internal/yamldoc internal/risk internal/risk/hazard/effects internal/words",
 	"internal/risk/hazard/effects": "internal/lazyregexp",
 
 	"internal/risk/hazard/corpus/build": "",

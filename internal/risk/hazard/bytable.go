@@ -3,6 +3,8 @@ package hazard
 import (
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/glob"
 )
 
 // uses reports what the table says that the command does, and returns what its
@@ -242,36 +244,11 @@ func anyMatches(group []string, args []flow) bool {
 	return false
 }
 
-// wild matches with * for anything and ? for one character, in time of the
-// product of two short lengths.
-func wild(pattern, s string) bool {
-	if strings.IndexByte(pattern, '*') < 0 && strings.IndexByte(pattern, '?') < 0 {
-		return pattern == s
-	}
-	if len(s) > 512 {
-		s = s[:512]
-	}
-	p, i, star, mark := 0, 0, -1, 0
-	for i < len(s) {
-		switch {
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]) && pattern[p] != '*':
-			p++
-			i++
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, i
-			p++
-		case star >= 0:
-			mark++
-			p, i = star+1, mark
-		default:
-			return false
-		}
-	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
-}
+// maxWild is how much of a word is matched: a longer one is a text, and every row of a table asks.
+const maxWild = 512
+
+// wild is glob.Match on the beginning of a word.
+func wild(pattern, s string) bool { return glob.Match(pattern, s[:min(len(s), maxWild)]) }
 
 // attackTools are scripts known by their names wherever they lie.
 var attackTools = set("linpeas linenum autosuid les lse pspy pspy64 mimipenguin lazagne linux-exploit-suggester deepce sudo_bruteforce dirtycow dirtypipe pwnkit chisel merlin mimikatz sharphound rubeus winpeas powerview powerup nishang")
