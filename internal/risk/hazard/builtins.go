@@ -42,7 +42,7 @@ func (c *invocation) source() flow {
 		c.report("shell.reverse_shell", 0, c.at)
 		return flow{}
 	}
-	if f.text == "/dev/stdin" || f.text == "/dev/fd/0" || f.text == "-" || f.text == "/proc/self/fd/0" {
+	if f.text == "-" || descriptor(f.text) == "/dev/fd/0" {
 		return c.runs(c.in, "sh")
 	}
 	content, ok := c.files.get(f.text)

@@ -209,6 +209,7 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	if language == "" && strings.Contains(text, "<?") {
 		language = "php"
 	}
+	text = plainQuotes(language, text)
 	p := program{assessor: a, language: language, kept: kept, at: at}
 	tokens := lex(text, language != "js" && language != "c" && language != "lua" && language != "java")
 	p.read(tokens, text)
@@ -616,6 +617,10 @@ func (p *program) string(t token) {
 	s := strings.TrimSpace(t.text)
 	if s == "" || len(s) > 64<<10 {
 		return
+	}
+	if command, ok := pipesTo(s); ok && (p.language == "perl" || p.language == "ruby") {
+		p.can |= canRun
+		s = command
 	}
 	first, rest, _ := strings.Cut(s, " ")
 	name := baseName(first)

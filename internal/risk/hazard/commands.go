@@ -111,6 +111,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	s.tunnelled = s.tunnelled || c.tunnels()
 	s.rehearsed, s.aside, s.bare = c.rehearses(), c.standsAside(), false
 	defer func() { s.rehearsed, s.aside, s.bare = before, aside, bare }()
+	defer s.reads(in)()
 	prints := c.uses()
 	c.carries()
 	c.takesAway()
@@ -121,6 +122,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.unchecks()
 	c.answers()
 	c.chooses()
+	c.wrapsCompiler()
 	c.runsInWords()
 	c.sets()
 	c.runsFetched()

@@ -358,7 +358,7 @@ func element(v flow, index syntax.ArithmExpr) flow {
 		return v
 	}
 	all := strings.Fields(v.text)
-	if !isDigits(l) || len(l) > 4 {
+	if !isDigits(l) || len(l) > 4 || strings.Contains(v.text, "\n") {
 		v.known = false
 		return v
 	}

@@ -38,7 +38,7 @@ type flow struct {
 type files map[string]flow
 
 func (f files) get(name string) (flow, bool) {
-	content, ok := f[path.Clean(name)] // ./x is x
+	content, ok := f[path.Clean(descriptor(name))] // ./x is x
 	return content, ok
 }
 

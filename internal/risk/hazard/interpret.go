@@ -187,7 +187,7 @@ scan:
 		case t == "-" && i.shell && k+1 < len(c.args):
 			file = &c.args[k+1] // no more options
 			break scan
-		case t == "/dev/stdin":
+		case descriptor(t) == "/dev/fd/0":
 			file = nil
 		case t == "-" || i.shell && readsInput(t): // what follows are the script's arguments
 			file = nil
@@ -226,6 +226,7 @@ scan:
 		}
 		if i.language == "awk" {
 			c.awkRuns(joined.text)
+			c.awkPipes(joined.text)
 			switch {
 			case awkNames.MatchString(joined.text) && slices.ContainsFunc(c.args, func(a flow) bool {
 				return strings.HasPrefix(a.text, "-F") && strings.Contains(a.text, "=") || a.text == "="

@@ -381,13 +381,20 @@ func (c *invocation) aboutHost() flow { return flow{taint: fromHost} }
 // readWord sets variables from what comes in.
 func (c *invocation) readWord() flow {
 	options, rest := c.split()
+	if v, ok := options["-C"]; ok && c.name != "read" {
+		c.callsBack(v)
+	}
 	if v, ok := options["-a"]; ok && c.name == "read" {
 		rest = append(rest, v)
 	}
 	for _, a := range rest {
 		if isName(a.text) && len(c.vars) < 1024 {
 			c.vars[a.text] = flow{text: "$" + a.text, taint: c.in.taint}
-			if line := strings.TrimSpace(c.in.text); line != "" && !strings.Contains(line, "\n") {
+			switch line := strings.TrimSpace(c.in.text); {
+			case line == "":
+			case c.name != "read": // each of its values is a line
+				c.vars[a.text] = flow{text: line + "\n", taint: c.in.taint}
+			case !strings.Contains(line, "\n"):
 				c.vars[a.text] = flow{text: line, taint: c.in.taint}
 			}
 		}

@@ -12,6 +12,14 @@ func isNetworkDevice(p string) bool {
 	return strings.HasPrefix(p, "/dev/tcp/") || strings.HasPrefix(p, "/dev/udp/")
 }
 
+// numberOf is which descriptor a redirection says; empty if it says none.
+func numberOf(r *syntax.Redirect) string {
+	if r.N == nil {
+		return ""
+	}
+	return r.N.Value
+}
+
 // inputs gives what a command reads by its redirections.
 func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 	sock := false
@@ -22,11 +30,12 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			if r.Hdoc != nil {
-				in = s.word(r.Hdoc)
+				s.feeds(numberOf(r), s.word(r.Hdoc), &in)
 			}
 		case syntax.WordHdoc:
-			in = s.word(r.Word)
-			in.text += "\n"
+			f := s.word(r.Word)
+			f.text += "\n"
+			s.feeds(numberOf(r), f, &in)
 		case syntax.RdrIn, syntax.RdrInOut:
 			w := s.word(r.Word)
 			s.mentions(w.text)
@@ -38,12 +47,7 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 			}
 			if r.Op == syntax.RdrIn {
 				s.at = s.nodeSpan(r)
-				f := s.readFile(w)
-				if r.N == nil || r.N.Value == "0" {
-					in = f
-				} else if len(s.opens) < 64 { // it is read later
-					s.opens[r.N.Value] = f
-				}
+				s.feeds(numberOf(r), s.readFile(w), &in)
 			}
 		case syntax.DplIn:
 			w := s.word(r.Word)

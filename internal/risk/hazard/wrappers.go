@@ -30,7 +30,7 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 				i++
 				code = c.args[i].text
 			}
-			if c.name == "xargs" && (name == "-a" || name == "--arg-file") {
+			if (c.name == "xargs" || c.name == "parallel") && (name == "-a" || name == "--arg-file") {
 				c.in = c.readFile(flow{text: value, known: true})
 			}
 			if c.name == "env" && (name == "-S" || name == "--split-string") {
@@ -72,6 +72,9 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 				}
 			}
 		}
+		if c.name == "parallel" {
+			return c.eachLine(nil), true
+		}
 		return c.in, c.name != "env" && c.name != "set" && c.name != "exec" && c.name != "busybox" && c.name != "script" && c.name != "expect"
 	}
 	args := c.args[i:]
@@ -81,8 +84,18 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 		}
 	}
 	c.around = c.name
-	if c.name == "xargs" || c.name == "parallel" {
-		args = c.withInput(args)
+	switch c.name {
+	case "parallel":
+		return c.eachLine(args), true
+	case "xargs":
+		for i, call := range c.withItems(args) {
+			if one := c.invoke(call, c.in, c.wrap+1); i == 0 {
+				out = one
+			} else {
+				out = both(out, one)
+			}
+		}
+		return out, true
 	}
 	return c.invoke(args, c.in, c.wrap+1), true
 }
