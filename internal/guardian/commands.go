@@ -213,11 +213,17 @@ func (e *examination) runs(text string) {
 	e.deep++
 	went := e.went
 	e.watch(func(w *hazard.Watch) {
-		hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, w)
+		read := hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, w)
+		if len(text) > maxBrief && slices.ContainsFunc(read.Findings, func(f hazard.Finding) bool { return f.Code == "command.not_understood" }) {
+			e.tooMuch = true // it was not read to its end
+		}
 	})
 	e.went = went
 	e.deep--
 }
+
+// maxBrief is how long a text may be that is surely read to its end, in bytes.
+const maxBrief = 8 << 10
 
 // maxDeep is how many texts that are run may lie within one another: each is looked at by
 // the reader around it, too, so that the work doubles with each.

@@ -24,6 +24,13 @@ func (e *examination) fills(c *hazard.Command, name string) {
 		e.brought = e.brought || !gitReads(c.Words)
 	case name == "stow":
 		e.stows(c)
+	case settles[name]:
+	case copiedFiles(name, c.Words) != nil:
+		for _, word := range copiedFiles(name, c.Words) {
+			for _, parts := range e.readings(word, c.Dirs) {
+				e.laid = append(e.laid, strings.ToLower("/"+strings.Join(parts, "/")))
+			}
+		}
 	case !lookers[name] && !printers[name]:
 		e.others = true
 	}
@@ -38,6 +45,19 @@ func (e *examination) fills(c *hazard.Command, name string) {
 			e.filled(split(clean(word))) // relative, to a folder that is not known
 		}
 	}
+}
+
+// settles are programs that put nothing into folders but what they name, or what was there.
+var settles = words("mkdir touch rm rmdir chmod set shopt for if")
+
+// copiedFiles are the files that a copy makes, where it copies files by plain names and no folders.
+func copiedFiles(name string, words []string) []string {
+	if name != "mv" && name != "cp" && name != "ln" && name != "install" || slices.ContainsFunc(words, func(w string) bool {
+		return strings.ContainsAny(w, "*?[{$`") || strings.HasPrefix(w, "--recursive") || strings.HasPrefix(w, "--archive") || name == "cp" && isShortOption(w) && strings.ContainsAny(w, "rRa") || name == "ln" && !strings.HasPrefix(w, "-") && !strings.Contains(path.Base(clean(w)), ".")
+	}) {
+		return nil
+	}
+	return copied(name, words, values(words, "-t"))
 }
 
 // lays looks at what a copy puts into a folder under the name that it has, and at a folder that
@@ -188,13 +208,25 @@ func (e *examination) stows(c *hazard.Command) {
 	for _, pkg := range packages {
 		there := false
 		roots := e.readings(from+"/"+pkg, c.Dirs)
+		for _, root := range roots[:len(roots):len(roots)] { // a pattern, or a variable, is any of those that are there
+			if slices.ContainsFunc(root, isPattern) {
+				for _, one := range e.matched(root) {
+					roots = append(roots, split(one))
+				}
+			}
+		}
 		for _, root := range roots {
+			for _, laid := range slices.Concat(e.laid, e.written) { // into the package, by this act
+				if rel, ok := strings.CutPrefix(laid, strings.ToLower("/"+strings.Join(root, "/"))+"/"); ok {
+					e.fillsIn(into+"/"+rel, c)
+				}
+			}
 			dir := filepath.FromSlash("/" + strings.Join(root, "/"))
 			if _, err := os.Stat(dir); err != nil {
 				continue // of the folders that it may be in, another one
 			}
 			there = true
-			if e.changed(dir) || strings.ContainsAny(pkg, "*?[$`{") {
+			if e.others {
 				e.unstowed(into, c)
 				return
 			}
@@ -211,9 +243,7 @@ func (e *examination) stows(c *hazard.Command) {
 					if dotted, ok := strings.CutPrefix(one, "dot-"); ok {
 						one = "." + dotted
 					}
-					for _, parts := range e.readings(into+"/"+one, c.Dirs) {
-						e.filled(parts)
-					}
+					e.fillsIn(into+"/"+one, c)
 				}
 				return nil
 			})
@@ -222,17 +252,23 @@ func (e *examination) stows(c *hazard.Command) {
 				return
 			}
 		}
-		if !there && e.mayBe(pkg, roots) {
+		if !there && e.mayBe(roots) {
 			e.unstowed(into, c)
 		}
 	}
 }
 
+// fillsIn looks at a path at which a command puts a file.
+func (e *examination) fillsIn(at string, c *hazard.Command) {
+	for _, parts := range e.readings(at, c.Dirs) {
+		e.filled(parts)
+	}
+}
+
 // mayBe reports whether a package that is not on the disk may be there when links are made for it:
 // the act brings it, or nobody knows where it would lie. Of one that is nowhere nothing is linked.
-func (e *examination) mayBe(pkg string, roots [][]string) bool {
-	return len(roots) == 0 || e.brought || strings.ContainsAny(pkg, "*?[$`{") ||
-		slices.ContainsFunc(roots, func(root []string) bool { return e.changed("/" + strings.Join(root, "/")) })
+func (e *examination) mayBe(roots [][]string) bool {
+	return len(roots) == 0 || e.brought || e.others
 }
 
 var stowOptions = words("-n --no --simulate -v --verbose -S --stow -R --restow -D --delete --dotfiles --no-folding -p --compat")
@@ -245,13 +281,6 @@ func (e *examination) unstowed(into string, c *hazard.Command) {
 	for _, parts := range e.readings(into, c.Dirs) {
 		e.filled(parts)
 	}
-}
-
-// changed reports whether an act may put something into a folder before it comes to it: more
-// is started in it than what looks, or goes to a folder.
-func (e *examination) changed(dir string) bool {
-	low := strings.ToLower(clean(dir))
-	return e.others || slices.ContainsFunc(e.written, func(w string) bool { return strings.HasPrefix(w, low+"/") })
 }
 
 // configured are the values that git's -c gives a setting.

@@ -461,13 +461,14 @@ type examination struct {
 	otherRepository      bool                  // and another, where its repository lies
 	otherHome, otherData bool                  // a variable names another home, or another data folder
 	linked               []link
-	brought              bool // git may have made folders that were not there
-	others               bool // a command was started that does more than look
-	otherSettings        bool // a variable names another folder of a coding agent's settings
-	takenOver            bool // and another has something run in the place of an agent's hooks
-	deep                 int  // how many texts that are run lie around the present one
-	chain                int  // how many scripts run the present one
-	killing              int8 // whether the act ends some process: 1 yes, -1 no, 0 not looked yet
+	brought              bool     // git may have made folders that were not there
+	others               bool     // a command was started of which it is not known what it puts into folders
+	laid                 []string // files that a command puts into a folder under their own names
+	otherSettings        bool     // a variable names another folder of a coding agent's settings
+	takenOver            bool     // and another has something run in the place of an agent's hooks
+	deep                 int      // how many texts that are run lie around the present one
+	chain                int      // how many scripts run the present one
+	killing              int8     // whether the act ends some process: 1 yes, -1 no, 0 not looked yet
 	tool                 string
 	written              []string // the files that the act opens to write, as far as they are known
 	went                 []string // the folders that the script has gone to
@@ -514,13 +515,14 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 		return nil
 	}
 	e.tools(a.Content)
+	tooMany := e.tooMuch // arguments
 	e.watch(read.Watch)
 	if e.someProcess && e.sought {
 		e.tampers("reach for the guardian's process")
 	}
 	e.encoded()
 	e.given()
-	if e.tooMuch && len(e.found) == 0 {
+	if e.tooMuch && len(e.found) == 0 && (tooMany || !e.keeps()) {
 		e.tampers("name more than can be looked at before it is done (ask for less at once)")
 	}
 	if plain := visible(a.Content); plain != nil && len(e.found) == 0 {
@@ -528,6 +530,12 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 		e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, plain, w) })
 	}
 	return e.found
+}
+
+// keeps reports whether the act only keeps texts, in which nothing names what is guarded. A long one
+// need not be looked at to its end: what it would do is looked at when it is run.
+func (e *examination) keeps() bool {
+	return e.named(writers) && !e.isShell() && !slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool { return e.g.namedIn(l.Text) })
 }
 
 // encoded looks for deciding commands in texts that are base64 as a whole: a tool may decode

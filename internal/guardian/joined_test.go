@@ -216,12 +216,23 @@ func TestDotfiles(t *testing.T) {
 	for _, name := range []string{"vim/.vimrc", "app/app/a.toml", "shell/dot-bashrc", "bad/reeve/reeve.yaml", "worse/dot-config/reeve/policy/x.yaml", "claude/.claude/settings.json"} {
 		put(t, home+"/dotfiles/"+name, "x")
 	}
+	for _, name := range []string{"zsh/.zshrc", "vim/.vimrc"} {
+		put(t, home+"/clean/"+name, "x")
+	}
+	install := "#!/bin/sh\nset -eu\ncd \"$(dirname \"$0\")\"\nfor d in */; do\n  stow -t \"$HOME\" -R \"$d\"\ndone\n"
+	if r := g.Tampering(call(home+"/clean", "write_file", "path", home+"/clean/install.sh", "content", install), nil); r != nil {
+		t.Errorf("a script that makes links is refused when it is written: %v", r)
+	}
+	if r := g.Tampering(call(home+"/clean", "shell", "command", "for d in */; do stow -t ~ -R $d; done"), nil); r != nil {
+		t.Errorf("packages that are on the disk are refused: %v", r)
+	}
 	const git = "git --git-dir=$HOME/.dotfiles --work-tree=$HOME "
 	for line, tampers := range map[string]bool{
 		"cd ~/dotfiles && stow vim": false, "cd ~/dotfiles && stow -v --dotfiles -t ~ vim shell": false, "stow -d ~/dotfiles -t ~/.config app": false, "stow --dir=~/dotfiles --target ~/.config app": false,
 		"stow -d ~/dotfiles -t ~/.config bad": true, "stow -d ~/dotfiles -t ~ --dotfiles worse": true, "stow -d ~/dotfiles -t ~ vim worse": true, "stow -d ~/dotfiles -t ~ claude": true,
-		"stow -d ~/dotfiles -t~/.config bad": true, "stow -d ~/dotfiles -t ~/.config gone": false, "git clone x ~/dotfiles/gone; stow -d ~/dotfiles -t ~/.config gone": true, "tar xf x -C ~/dotfiles; stow -d ~/dotfiles -t ~/.config gone": true, "mkdir ~/dotfiles/gone; cp x ~/dotfiles/gone/; stow -d ~/dotfiles -t ~/.config gone": true, "stow -d ~/dotfiles -t ~/.config *": true, "stow -d ~/dotfiles -t ~/.config $X": true,
-		"cp -r /tmp/x ~/dotfiles/app; stow -d ~/dotfiles -t ~/.config app": true, "echo x > ~/dotfiles/app/y; stow -d ~/dotfiles -t ~/.config app": true,
+		"stow -d ~/dotfiles -t~/.config bad": true, "stow -d ~/dotfiles -t ~/.config gone": false, "git clone x ~/dotfiles/gone; stow -d ~/dotfiles -t ~/.config gone": true, "tar xf x -C ~/dotfiles; stow -d ~/dotfiles -t ~/.config gone": true, "mkdir ~/dotfiles/gone; cp x ~/dotfiles/gone/; stow -d ~/dotfiles -t ~/.config gone": false, "mkdir ~/dotfiles/gone; mv reeve ~/dotfiles/gone/; stow -d ~/dotfiles -t ~/.config gone": true, "mkdir ~/dotfiles/gone; mv sub ~/dotfiles/gone/.config; stow -d ~/dotfiles -t ~ gone": true,
+		"cd ~/dotfiles && mv ~/.zshrc shell/ && stow -t ~ shell vim": false, "cd ~/dotfiles && cp -r /tmp/x shell/ && stow -t ~ shell": true, "cd ~/dotfiles && for d in vim shell; do stow -t \"$HOME\" -R \"$d\"; done": false, "cd ~/dotfiles && for d in */; do stow -t \"$HOME\" -R \"$d\"; done": true, "stow -d ~/dotfiles -t ~/.config *": true, "stow -d ~/dotfiles -t ~/.config $X": true,
+		"cp -r /tmp/x ~/dotfiles/app; stow -d ~/dotfiles -t ~/.config app": true, "echo x > ~/dotfiles/app/y; stow -d ~/dotfiles -t ~/.config app": false, "echo x > ~/dotfiles/app/reeve/reeve.yaml; stow -d ~/dotfiles -t ~/.config app": true,
 		git + "checkout -- .bashrc .vimrc": false, git + "restore -s main -- .config/app/a.toml": false, git + "status": false, git + "add .bashrc": false, git + "commit -am x": false,
 		git + "checkout": true, git + "pull": true, git + "checkout -- .": true, git + "checkout -- .config": true, git + "checkout -- .config/reeve/reeve.yaml": true, git + "checkout -- ':(glob)**'": true, git + "checkout -- '.conf*'": true,
 		git + "checkout -- .bashrc .config/../.config": true, git + "checkout --pathspec-from-file=x -- a": true, git + "reset --hard -- .bashrc": true, "cd ~/.config && " + git + "checkout -- reeve": true,

@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -14,7 +15,11 @@ import (
 // process looks at a path below /proc: by it the guardian's memory, its open files
 // and all that it sees can be reached.
 func (e *examination) process(parts []string) {
-	if len(parts) < 2 || parts[0] != "proc" || e.g.pid == "" {
+	if len(parts) == 0 || parts[0] != "proc" || e.g.pid == "" {
+		return
+	}
+	if len(parts) == 1 { // what lists it gives the numbers of all
+		e.allProcesses = true
 		return
 	}
 	if all, err := path.Match(parts[1], e.g.pid); len(parts) == 2 && err == nil && all {
@@ -138,7 +143,7 @@ func (e *examination) which(name string) string {
 
 // ends looks for what ends the guardian.
 func (e *examination) ends(c *hazard.Command, name string) {
-	if name == "xargs" && e.sought && slices.Contains(c.Words, "kill") {
+	if (name == "xargs" || name == "parallel") && (e.sought || e.allProcesses || e.countsTo()) && slices.Contains(c.Words, "kill") {
 		e.tampers("end the guardian")
 	}
 	if e.sought && pipedEnders[name] { // what was found before comes to it by the pipe
@@ -205,6 +210,7 @@ func (e *examination) ends(c *hazard.Command, name string) {
 	case "wmic", "sc", "net", "remove-ciminstance", "invoke-cimmethod":
 		named = named && winEnd.MatchString(all)
 	case "kill", "skill":
+		named = named || e.countsTo()
 		e.allProcesses = e.allProcesses || slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool { return eachProcess.MatchString(l.Text) })
 		for i, w := range c.Words {
 			if w == e.g.pid && e.g.pid != "" || w == "-1" && i > 0 || w == "-"+e.g.pid && e.g.pid != "" {
@@ -226,6 +232,66 @@ func (e *examination) ends(c *hazard.Command, name string) {
 		e.tampers("end the guardian")
 	}
 }
+
+// countsTo reports whether a command that ends processes may be given the guardian's number by
+// counting: by a sum of numbers that are written, or going through a range in which it lies.
+func (e *examination) countsTo() bool {
+	pid, err := strconv.Atoi(e.g.pid)
+	return err == nil && slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool {
+		return slices.ContainsFunc(sums.FindAllString(l.Text, maxTakers), func(sum string) bool { return sumOf(sum) == pid }) ||
+			slices.ContainsFunc(ranges.FindAllStringSubmatchIndex(l.Text, maxTakers), func(m []int) bool { return killsIn(l.Text, m, pid) })
+	})
+}
+
+// sumOf is what a sum of written numbers gives.
+func sumOf(sum string) (total int) {
+	sign := 1
+	for _, part := range sumParts.FindAllString(sum, -1) {
+		switch n, err := strconv.Atoi(part); {
+		case part == "-":
+			sign = -1
+		case part == "+":
+			sign = 1
+		case err == nil:
+			total += sign * n
+		}
+	}
+	return total
+}
+
+// killsIn reports whether a range that stands in a text goes over a process's number, and what it
+// counts is what is ended: by its name, or as what comes by a pipe.
+func killsIn(text string, m []int, pid int) bool {
+	var numbers []int
+	for i := 4; i+1 < len(m); i += 2 {
+		if m[i] >= 0 {
+			n, _ := strconv.Atoi(text[m[i]:m[i+1]])
+			numbers = append(numbers, n)
+		}
+	}
+	from, to := 1, numbers[len(numbers)-1]
+	if len(numbers) > 1 {
+		from = numbers[0]
+	}
+	if pid < min(from, to) || pid > max(from, to) {
+		return false
+	}
+	behind := text[m[1]:]
+	if m[2] < 0 {
+		return pipedOn.MatchString(behind)
+	}
+	return slices.ContainsFunc(killed.FindAllStringSubmatch(behind, maxTakers), func(k []string) bool { return k[1] == text[m[2]:m[3]] }) || pipedOn.MatchString(behind)
+}
+
+var (
+	// ranges are numbers that are counted through, with the name of what takes them in turn: {1..9},
+	// seq 9, seq 1 9, seq 1 2 9, range(1, 9), ((i=1;i<9;i++)).
+	ranges   = lazyregexp.New(`(?:\bfor\s*\(*\s*(\w+)\s*(?:in|=)\s*[^\n]{0,20}?)?(?:\{(\d+)\.\.(\d+)(?:\.\.\d+)?\}|\b(?:seq|jot|range)[\s(]+(?:-\S+\s+)*(\d+)(?:[\s,]+(\d+))?(?:[\s,]+(\d+))?|\b(\d+)\s*;[^;\n]*?(\d+)\s*;)`)
+	killed   = lazyregexp.New(`\bkill\b[^;|&\n]*\$?\{?\b(\w+)\b`)
+	pipedOn  = lazyregexp.New(`^[^\n]*\|[^\n]*\b(?:xargs|parallel|read)\b[\s\S]*\bkill\b`)
+	sums     = lazyregexp.New(`\d+(?:\s*[-+]\s*\d+)+`)
+	sumParts = lazyregexp.New(`\d+|[-+]`)
+)
 
 // isUnit reports whether a pattern matches the name of a service that is one of the programs.
 func (e *examination) isUnit(w string) bool {

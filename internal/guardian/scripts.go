@@ -172,14 +172,15 @@ func (e *examination) interprets(with, text string, dirs []string) {
 		}
 		if named {
 			e.runs(text)
-		} else { // only for the scripts that it runs in turn
-			e.chain++
-			hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, &hazard.Watch{Command: func(c *hazard.Command) { e.scripts(c, base(c.Name)) }})
-			e.chain--
+		} else {
+			e.plainly(text)
 		}
 		return
 	}
 	if !named {
+		if removing.MatchString(strings.ToLower(text)) || strings.Contains(text, "rm") {
+			e.plainly(asProgram(with, text))
+		}
 		return
 	}
 	if with == "rake" {
@@ -188,10 +189,49 @@ func (e *examination) interprets(with, text string, dirs []string) {
 	went := e.went
 	e.went = dirs[1:]
 	e.code(text)
-	if end := "END-OF-THIS-SCRIPT"; !strings.Contains(text, end) { // what it starts in turn
-		e.runs(with + " - <<'" + end + "'\n" + text + "\n" + end)
-	}
+	e.runs(asProgram(with, text)) // what it starts in turn
 	e.went = went
+}
+
+// asProgram is the command that gives a text to an interpreter; empty if the text could end it.
+func asProgram(with, text string) string {
+	const end = "END-OF-THIS-SCRIPT"
+	if strings.Contains(text, end) {
+		return ""
+	}
+	return with + " - <<'" + end + "'\n" + text + "\n" + end
+}
+
+// plainly looks at a script that does not name what is guarded: at the scripts that it runs in turn,
+// and at the folders that it takes away by plain names, since what is guarded goes with a folder above it.
+func (e *examination) plainly(text string) {
+	e.chain++
+	went := e.went
+	hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, &hazard.Watch{Command: func(c *hazard.Command) {
+		name := base(c.Name)
+		e.scripts(c, name)
+		if !enders[name] || slices.ContainsFunc(c.Dirs, unknownPlace) {
+			return
+		}
+		plain := *c
+		plain.Words = slices.DeleteFunc(slices.Clone(c.Words), unknownPlace)
+		if name == "find" && slices.Contains(c.Words, "-delete") {
+			name, plain.Words = "rm", append([]string{"-r"}, plain.Words...)
+		}
+		e.paths(&plain, name)
+	}})
+	e.went = went
+	e.chain--
+}
+
+// unknownPlace reports whether a word is known only when the script runs, but for the home folder.
+func unknownPlace(word string) bool {
+	for _, home := range []string{"$HOME", "${HOME}"} {
+		if rest, ok := strings.CutPrefix(word, home); ok && (rest == "" || rest[0] == '/') {
+			word = rest
+		}
+	}
+	return strings.ContainsAny(word, "$`{") || word == "*" || strings.HasPrefix(word, "*")
 }
 
 // rakeRuns is what rake calls a command by.
