@@ -106,3 +106,73 @@ func TestOwnWritesReadBack(t *testing.T) {
 		t.Errorf("a foreign text that was written and read back: %v", d.Effect)
 	}
 }
+
+const ownSecrets = `
+version: 1
+default: allow
+rules:
+  - {name: secrets, on: tool.result, detect: secret, effect: deny, reason: It holds a secret.}
+  - {name: never, on: tool.call, tools: write_file, when: 'args.path.endsWith(".never")', effect: deny, reason: No.}
+`
+
+// What looks like a secret and was written by the session itself is no secret before it: it is not
+// masked in what its writing and reading give, or its agent could not edit its own lines. Any
+// other value is, also in the same file, and also for another session.
+func TestOwnSecretsReadBack(t *testing.T) {
+	const token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dGVzdHNpZ25hdHVyZXRlc3RzaWc"
+	const other = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dGVzdHNpZ25hdHVyZXRlc3RzaWh"
+	const text = "import x\n\nTOKEN = \"" + token + "\"\nseed = {password: \"S3ed-Pa55word!\"}\n"
+	write := func(session, id, tool string, args ...string) *act.Action {
+		a := call(session, id, tool, "")
+		a.Arguments, a.Content = nil, nil
+		for i := 0; i < len(args); i += 2 {
+			pointer := "/params/" + args[i]
+			a.Arguments = append(a.Arguments, act.Argument{Name: args[i], Value: fmt.Appendf(nil, "%q", args[i+1]), Pointer: pointer})
+			a.Content = append(a.Content, act.Leaf{Pointer: pointer, Text: args[i+1], Arg: args[i]})
+		}
+		a.Digest[0] = byte(len(id))
+		return a
+	}
+	result := func(session, id, text string) *act.Action {
+		a := call(session, "r"+id, "", "")
+		a.Kind, a.ID, a.Answers, a.Resource, a.Canonical, a.Arguments = act.ToolResult, "", id, "", "", nil
+		a.Content = []act.Leaf{{Pointer: "/params/0", Text: text}}
+		a.Digest[1] = byte(len(id))
+		return a
+	}
+	wrote := write("s", "w", "write_file", "path", "/w/test_auth.py", "content", text)
+	for _, tt := range []struct {
+		name   string
+		wrote  *act.Action
+		gives  string
+		masked bool
+	}{
+		{"all of it", wrote, text, false},
+		{"a part of it, after an edit", wrote, "     9\tTOKEN = \"" + token + "\"  # made up\n", false},
+		{"what the tool says", wrote, "+TOKEN = \"" + token + "\"\n+seed = {password: \"S3ed-Pa55word!\"}", false},
+		{"by an edit", write("s", "w", "edit_file", "path", "/w/a.py", "old", "x", "new", "T = \""+token+"\""), "y\nT = \"" + token + "\"\n", false},
+		{"by the shell", write("s", "w", "shell", "command", "cat > a.py <<'EOF'\n"+text+"EOF\n"), "TOKEN = \"" + token + "\"", false},
+		{"nothing was written", nil, text, true},
+		{"another value beside it", wrote, text + "REAL = \"" + other + "\"\n", true},
+		{"another value", wrote, "TOKEN = \"" + other + "\"\n", true},
+		{"another session wrote it", write("t", "w", "write_file", "path", "/w/a.py", "content", text), text, true},
+		{"it was not let through", write("s", "w", "write_file", "path", "/w/a.never", "content", text), text, true},
+		{"only said, not written", write("s", "w", "note", "text", text), text, true},
+		{"written by a program", write("s", "w", "shell", "command", "make-token > a.py"), text, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			edit := func(c *guard.Config) { c.Policy = load(t, ownSecrets) }
+			n := open(t, dir, edit)
+			if tt.wrote != nil {
+				n.decide(t, tt.wrote)
+			}
+			n.close()
+			n = open(t, dir, edit) // it is remembered with the session
+			n.decide(t, write("s", "ff", "read_file", "path", "/w/test_auth.py"))
+			if d, _ := n.decide(t, result("s", "ff", tt.gives)); (d.Effect == act.Deny) != tt.masked {
+				t.Errorf("%v, reasons %v", d.Effect, codesOf(d))
+			}
+		})
+	}
+}

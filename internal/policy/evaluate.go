@@ -54,6 +54,9 @@ type Session struct {
 	// Wrote reports whether the session has itself written exactly this text into a file.
 	// Who reads it back reads nothing that came from elsewhere.
 	Wrote func(text string) bool
+	// Valued reports whether the session has itself written this value, which looks like a
+	// secret, into a file: a model that reads it back had it before. Nil for none.
+	Valued func(value string) bool
 	// Local says that the act brings what was read from the machine itself.
 	Local bool
 	// CalledBy is the tool whose result an act is, as the session knows it; nil to believe
@@ -434,11 +437,13 @@ func (e *evaluation) scan(want risk.Detector) {
 	}
 	for i := range e.in.Action.Content {
 		looked := wanted(&e.in.Action.Content[i], want)
-		own := looked&risk.Injection != 0 && e.wrote(i)
+		own := looked&(risk.Injection|risk.Secret) != 0 && e.wrote(i)
 		if own {
-			looked &^= risk.Injection | risk.Guidance
+			looked &^= risk.Injection | risk.Guidance | risk.Secret
 		}
+		before := len(e.findings)
 		e.findings = e.set.detectors.Scan(e.in.Action.Content[i].Text, looked, e.findings)
+		e.leaveOwn(i, before)
 		if !own {
 			e.findings = append(e.findings, spread[i]...)
 		}
@@ -447,6 +452,21 @@ func (e *evaluation) scan(want risk.Detector) {
 			e.leaves = append(e.leaves, i)
 		}
 	}
+}
+
+// leaveOwn leaves out of what was found in leaf i, from one finding on, the secrets that the session
+// itself has written into a file. Masked, its agent could not edit its own lines.
+func (e *evaluation) leaveOwn(i, from int) {
+	if e.in.Session.Valued == nil || !session.Returns(e.in.Action) {
+		return
+	}
+	kept := e.findings[:from]
+	for _, f := range e.findings[from:] {
+		if f.Detector != risk.Secret || !e.in.Session.Valued(e.in.Action.Content[i].Text[f.Start:f.End]) {
+			kept = append(kept, f)
+		}
+	}
+	e.findings = kept
 }
 
 // wrote reports whether leaf i of what comes in is a text that the session wrote itself.

@@ -149,7 +149,7 @@ func common(v string) bool {
 // than least is left of it, which is what a real one has.
 func unlessSample(v string, least int, weight float64) float64 {
 	switch {
-	case published[plainValue(v)], strings.HasPrefix(v, "sk_test_"), strings.HasPrefix(v, "rk_test_"), least > 0 && substance(v, least) < least, counted(v):
+	case published[plainValue(v)], sampleJWT(v), strings.HasPrefix(v, "sk_test_"), strings.HasPrefix(v, "rk_test_"), least > 0 && substance(v, least) < least, counted(v):
 		return sampleWeight
 	}
 	return weight
@@ -310,6 +310,17 @@ func wordsOnly(v string) bool {
 
 // written is before any version that knows this rule: what ended by then opens nothing.
 var written = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+
+// sampleJWT reports whether a value, whatever is said before it, is a JSON web token that opens
+// nothing.
+func sampleJWT(v string) bool {
+	if !strings.HasPrefix(v, "eyJ") {
+		return false
+	}
+	_, rest, _ := strings.Cut(v, ".")
+	payload, signature, ok := strings.Cut(rest, ".")
+	return ok && sampleToken(payload, signature)
+}
 
 // sampleToken reports whether a JSON web token opens nothing: it is printed in documents,
 // it ended long ago, which nobody can change without a new signature, or all that it

@@ -27,6 +27,8 @@ func TestSampleWeights(t *testing.T) {
 	}{
 		{head + "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", true},
 		{head + "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5d", false},
+		{"Authorization: Bearer " + head + "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", true},
+		{"Authorization: Bearer " + head + "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5d", false},
 		{"postgres://app:app@db:5432/app", true},
 		{"postgres://postgres:postgres@localhost/x", true},
 		{"amqp://guest:guest@localhost", true},

@@ -36,6 +36,7 @@ const (
 	factShelf  = 'g' // the session saved the file from where people keep what they give to others
 	factPlace  = 'q' // where the file of a name lies that would do harm
 	factTakes  = 'u' // a file takes in another
+	factValue  = 'v' // the session wrote this value, which looks like a secret, into a file
 	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
@@ -399,6 +400,7 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 					st.facts = append(st.facts, factOf(factText, text, 1))
 				}
 			}
+			s.valued(st, f.Text)
 		}
 		if len(st.facts) > maxFacts {
 			continue
@@ -599,6 +601,20 @@ func tierOf(weight float64) uint64 {
 	}
 	return 0
 }
+
+// valued adds what looks like a secret in a text that a call writes: a token that a test makes up,
+// the password of a seed.
+func (s *State) valued(st *Step, text string) {
+	for _, f := range risk.Scan(text, risk.Secret, nil) {
+		if value := text[f.Start:f.End]; len(st.facts) < maxFacts && !s.knows(factValue, value, 1) {
+			st.facts = append(st.facts, factOf(factValue, value, 1))
+		}
+	}
+}
+
+// Valued reports whether the session itself has written this value into a file, by a call that
+// was let through: its model had it before, and reading it back tells it nothing.
+func (s *State) Valued(value string) bool { return s != nil && s.knows(factValue, value, 1) }
 
 // Wrote reports whether the session itself has written exactly this text into a file, by a
 // call that was let through as it was. What it was told by others before stays theirs, and
