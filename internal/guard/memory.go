@@ -299,6 +299,17 @@ func (r *run) unlock() {
 	r.above = nil
 }
 
+// workOf is the work that the session is a part of which began an act's; 0 for none that is known.
+func (m *memory) workOf(ctx context.Context, a *act.Action) (uint64, error) {
+	of := SessionName{Principal: a.Principal.Name, Door: a.Door, Agent: a.Agent.ID, Session: a.Parent}
+	h, err := m.lock(ctx, of.key(), of.Principal, a.At)
+	if err != nil {
+		return 0, err
+	}
+	defer h.unlock()
+	return h.state.Work(), nil
+}
+
 func (m *memory) size() (n, bytes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -461,6 +472,7 @@ func (h *held) forget() { h.state = nil }
 // settle must follow.
 func (h *held) queued(step int64, t *ledger.Ticket) {
 	h.pending = append(h.pending, queuedStep{step, t})
+	h.state.Share(nil)
 	h.sync.Unlock()
 }
 
@@ -486,6 +498,7 @@ func (h *held) unlock() {
 	size := 512
 	if h.state != nil {
 		h.state.Uncheck()
+		h.state.Share(nil)
 		size += h.state.Size()
 	}
 	h.sync.Unlock()

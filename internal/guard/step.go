@@ -1,8 +1,10 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"strconv"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/ledger"
@@ -28,7 +30,9 @@ type deciding struct {
 
 	run     // the session, and those above it
 	locked  bool
-	follows bool // where values came from was asked when it was locked: those above it are, too
+	files   lift   // what the sessions of its work remember of files; its held is nil where the act does nothing with any
+	work    uint64 // the work that the session is a part of
+	follows bool   // where values came from was asked when it was locked: those above it are, too
 
 	set      *policy.Set
 	in       *policy.Input
@@ -134,19 +138,59 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, with With, r
 	return *d, modified, nil
 }
 
-// lock locks the session of the step, and those above it.
+// lock locks the session of the step, and those above it, and what its work remembers of files.
 func (s *deciding) lock(ctx context.Context) (err error) {
+	var parents uint64
+	if s.a.Parent != "" && !s.follows { // else it is locked
+		if parents, err = s.g.sessions.workOf(ctx, s.a); err != nil {
+			return err
+		}
+	}
 	s.run, err = s.g.sessions.lockRun(ctx, s.a, s.with.PartOf, s.follows)
-	s.locked = err == nil
+	if err != nil {
+		return err
+	}
+	s.locked = true
+	if len(s.above) > 0 {
+		parents = s.above[0].state.Work()
+	}
+	s.work = cmp.Or(s.state.Work(), parents, session.WorkOf(s.a))
+	if s.a.IsCall() && s.read.Handles() {
+		err = s.lockFiles(ctx)
+	}
+	if err != nil {
+		s.unlock()
+	}
 	return err
+}
+
+// lockFiles locks what the session's work remembers of files. Whoever has it locks no session any
+// more until it is given back.
+func (s *deciding) lockFiles(ctx context.Context) error {
+	h, err := s.g.sessions.lockNow(ctx, keyOf("work", s.a.Principal.Name, strconv.FormatUint(s.work, 16)), s.a.Principal.Name, s.a.At)
+	if err != nil {
+		return err
+	}
+	if h.generation != s.generation { // something failed between
+		h.unlock()
+		return ledger.ErrStale
+	}
+	s.files = lift{held: h}
+	s.state.Share(h.state)
+	return nil
 }
 
 // unlock gives the sessions back, if they are locked.
 func (s *deciding) unlock() {
-	if s.locked {
-		s.locked = false
-		s.run.unlock()
+	if !s.locked {
+		return
 	}
+	s.locked = false
+	if s.files.held != nil {
+		s.files.held.unlock()
+		s.files = lift{}
+	}
+	s.run.unlock()
 }
 
 // repeated answers a step that was decided before as it was answered then, and gives the
@@ -200,7 +244,13 @@ func (s *deciding) remember(ctx context.Context, storedBy []provenance.Origin, e
 		from.Each = storedBy
 		state.Read(step, done, from, endorsed)
 	}
+	state.Works(step, s.work)
 	s.entry.Writes = append(s.entry.Writes, &ledger.Write{Head: s.head, Data: step.Append(nil)})
+	if files := &s.files; files.held != nil {
+		if files.step = step.Shared(files.held.state); files.step != nil {
+			s.entry.Writes = append(s.entry.Writes, &ledger.Write{Head: files.held.head, Data: files.step.Append(nil)})
+		}
+	}
 	return step, nil
 }
 
@@ -227,15 +277,22 @@ func (s *deciding) commit(ctx context.Context, step *session.Step, made func(boo
 		return act.Position{}, err
 	}
 	number := s.state.Apply(step)
-	s.locked = false
+	files := s.files
+	s.locked, s.files = false, lift{}
+	if files.held != nil && files.step == nil {
+		files.held.unlock()
+		files = lift{}
+	}
 	s.queued(number, t)
+	files.queued(t)
 	above.queued(t)
 
 	// Also when the caller has gone away: the step is in the session's memory
 	// and its end must be known.
 	at, err = t.Wait(context.WithoutCancel(ctx))
 	made(err == nil)
-	release() // before the sessions are locked again: who has them may wait for the approval
+	release()                         // before the sessions are locked again: who has them may wait for the approval
+	_ = files.settle(ctx, t, at, err) // has no records of its own
 	lifted := above.settle(ctx, t, at, err)
 	s.settle(number, t, at, err)
 	if err == nil {

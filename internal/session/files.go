@@ -319,6 +319,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 	}
 	s.wrote(st, a, read)
 	s.kept(st, read)
+	st.facts = append(st.facts, st.files...)
 	if !s.masked || !s.suspects(a) {
 		return
 	}
@@ -352,19 +353,19 @@ func (s *State) kept(st *Step, read *hazard.Reading) {
 		}
 	}
 	for _, name := range holds {
-		if len(st.facts) < maxFacts {
-			st.facts = append(st.facts, factOf(factSecret, name, 1))
+		if len(st.files) < maxFacts {
+			st.files = append(st.files, factOf(factSecret, name, 1))
 		}
 	}
 	for _, f := range read.Written() {
-		if f.Copy == "" && f.Text != "" && !read.IsEdit() && !slices.Contains(holds, f.Name) && s.Kept(f.Name) && len(st.facts) < maxFacts {
-			st.facts = append(st.facts, factOf(factSecret, f.Name, 0))
+		if f.Copy == "" && f.Text != "" && !read.IsEdit() && !slices.Contains(holds, f.Name) && s.Kept(f.Name) && len(st.files) < maxFacts {
+			st.files = append(st.files, factOf(factSecret, f.Name, 0))
 		}
 	}
 }
 
 // Kept reports whether the session put what a place of secrets holds into a file of this name.
-func (s *State) Kept(name string) bool { return s.knows(factSecret, name, 1) }
+func (s *State) Kept(name string) bool { return s.work().knows(factSecret, name, 1) }
 
 // maxFacts is about how many facts one step adds.
 const maxFacts = 64
@@ -391,8 +392,8 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 		if f.Known && s.heard(f.From, 0) == 0 {
 			shelved = 1
 		}
-		if len(st.facts) < maxFacts && s.knows(factShelf, f.Name, 1) != (shelved == 1) {
-			st.facts = append(st.facts, factOf(factShelf, f.Name, shelved))
+		if len(st.files) < maxFacts && s.work().knows(factShelf, f.Name, 1) != (shelved == 1) {
+			st.files = append(st.files, factOf(factShelf, f.Name, shelved))
 		}
 		if f.Text != "" && len(st.facts) < maxFacts {
 			for _, text := range []string{"", bare(f.Text), bare(f.Path)} {
@@ -402,7 +403,7 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 			}
 			s.valued(st, f.Text)
 		}
-		if len(st.facts) > maxFacts {
+		if len(st.files) > maxFacts {
 			continue
 		}
 		s.takesIn(st, f)
@@ -426,7 +427,7 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 			}
 		}
 		if runs[name] > 0 || inside[name] > 0 {
-			st.facts = append(st.facts, factOf(factPlace, name, relates), place)
+			st.files = append(st.files, factOf(factPlace, name, relates), place)
 		}
 	}
 	for _, name := range read.Assess(hazard.Default()).Ran { // somebody has agreed that it is run
@@ -436,14 +437,14 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 		}
 	}
 	for _, pattern := range slices.Sorted(maps.Keys(counts)) {
-		st.facts = append(st.facts, pattern, counts[pattern])
+		st.files = append(st.files, pattern, counts[pattern])
 	}
 }
 
 // weighed adds that a file would do more harm, or less, than it did, and to the patterns that it
 // is known by how many do.
 func (s *State) weighed(st *Step, counts map[uint64]uint64, class byte, f hazard.File, had, tier uint64) {
-	st.facts = append(st.facts, factOf(class, f.Name, tier))
+	st.files = append(st.files, factOf(class, f.Name, tier))
 	place := f.Path
 	if place == "" {
 		place = f.Name
@@ -455,7 +456,7 @@ func (s *State) weighed(st *Step, counts map[uint64]uint64, class byte, f hazard
 		key := factOf(class, pattern, relates)
 		n, known := counts[key]
 		if !known {
-			n, _ = s.other(key)
+			n, _ = s.work().other(key)
 		}
 		if had > 0 && n>>(32*(had-1))&0xffff_ffff > 0 {
 			n -= 1 << (32 * (had - 1))
@@ -470,7 +471,7 @@ func (s *State) weighed(st *Step, counts map[uint64]uint64, class byte, f hazard
 // alone is how grave it would be to run a file, by itself.
 func (s *State) alone(class byte, name string) uint64 {
 	for tier := uint64(tiers - 2); tier > 0; tier-- {
-		if s.knows(class, name, tier) {
+		if s.work().knows(class, name, tier) {
 			return tier
 		}
 	}
@@ -496,7 +497,7 @@ func spelledAt(a *act.Action, p string) uint64 {
 // liesElsewhere reports whether the file of a name that would do harm is another one than the one
 // at a place: what is put there takes nothing back.
 func (s *State) liesElsewhere(name string, place uint64) bool {
-	at, known := s.other(factOf(factPlace, name, relates))
+	at, known := s.work().other(factOf(factPlace, name, relates))
 	return known && at != 0 && place != 0 && at != place
 }
 
@@ -506,13 +507,13 @@ const maxTakes = 12
 // takesIn adds which files one takes in: modules, libraries, what it has run.
 func (s *State) takesIn(st *Step, f hazard.File) {
 	file := factOf(factRuns, f.Name, 0)
-	if _, had := s.other(takenBy(file, 0)); len(f.Takes) == 0 && !had {
+	if _, had := s.work().other(takenBy(file, 0)); len(f.Takes) == 0 && !had {
 		return
 	}
 	for i, name := range f.Takes[:min(len(f.Takes), maxTakes)] {
-		st.facts = append(st.facts, takenBy(file, i), factOf(factRuns, name, 0))
+		st.files = append(st.files, takenBy(file, i), factOf(factRuns, name, 0))
 	}
-	st.facts = append(st.facts, takenBy(file, min(len(f.Takes), maxTakes)), 0)
+	st.files = append(st.files, takenBy(file, min(len(f.Takes), maxTakes)), 0)
 }
 
 // takenBy is the fact that a file takes in the one of this number.
@@ -531,7 +532,7 @@ func (s *State) brought(st *Step, read *hazard.Reading, written []hazard.File) {
 		weight := s.heard(f.From, f.Weight)
 		if f.Copy != "" {
 			weight = s.Written(f.Copy)
-			shelved := s.knows(factShelf, f.Copy, 1)
+			shelved := s.work().knows(factShelf, f.Copy, 1)
 			for _, had := range written {
 				if had.Name == f.Copy && !had.Folder {
 					weight, shelved = max(weight, s.heard(had.From, had.Weight)), had.Known && s.heard(had.From, 0) == 0
@@ -544,13 +545,13 @@ func (s *State) brought(st *Step, read *hazard.Reading, written []hazard.File) {
 		folders[f.Name] = max(folders[f.Name], tierOf(weight))
 	}
 	for _, name := range read.Assess(hazard.Default()).RanIn {
-		if tier, brings := folders[name]; tier == 1 || !brings && s.knows(factFolder, name, 1) {
+		if tier, brings := folders[name]; tier == 1 || !brings && s.work().knows(factFolder, name, 1) {
 			folders[name] = 0
 		}
 	}
 	for name, tier := range folders {
-		if len(st.facts) < maxFacts && (tier > 0 || s.Brought(name) > 0) {
-			st.facts = append(st.facts, factOf(factFolder, name, tier))
+		if len(st.files) < maxFacts && (tier > 0 || s.Brought(name) > 0) {
+			st.files = append(st.files, factOf(factFolder, name, tier))
 		}
 	}
 }
@@ -688,7 +689,7 @@ func (s *State) copied(st *Step, from, to string) {
 // its name, or any of the files that a pattern stands for.
 func (s *State) Written(name string) float64 {
 	looked := 0
-	return weights[s.runs(factOf(factRuns, name, 0), 0, &looked)]
+	return weights[s.work().runs(factOf(factRuns, name, 0), 0, &looked)]
 }
 
 // runs is how grave it would be to run a file, with what it takes in.
@@ -716,7 +717,7 @@ func (s *State) Inside(name string) float64 {
 }
 
 func (s *State) weighs(class byte, name string) float64 {
-	return weights[s.tierAt(factOf(class, name, 0))]
+	return weights[s.work().tierAt(factOf(class, name, 0))]
 }
 
 // weights are what tiers come to.

@@ -73,6 +73,7 @@ type State struct {
 	past    []Done   // of the acts that the policy's rules ask for
 	taken   taken    // by the session's next step
 	above   above    // the session that began this one
+	shared  *State   // what the sessions of its work remember of files; nil where that is not at hand
 	// sinceWhole counts the steps since one that holds all of Values.
 	sinceWhole int
 
@@ -461,6 +462,7 @@ type Step struct {
 	digest      Digest
 	keys        []uint64
 	facts       []uint64 // of files: see files.go
+	files       []uint64 // those of them that count for all sessions of the work
 	tools       []pin
 	called      string           // the tool that was called; behind localMark where what it gives is the machine's own
 	values      *provenance.Step // nil for nothing

@@ -109,6 +109,15 @@ func (r *Reading) Assess(t *Table) Assessment {
 	return r.assessment
 }
 
+// Handles reports whether it matters to the call what is known of files, or whether it is to be
+// remembered of files what it does: it writes some, runs some, or sends some.
+func (r *Reading) Handles() bool {
+	r.read()
+	c, a := r.sorted(), &r.assessment
+	return c.kind.writes || anyOf(c.words, movingTools) || r.brings ||
+		len(a.Ran)+len(a.RanIn)+len(a.Fed)+len(a.Sent)+len(a.Kept)+len(a.Copied) > 0
+}
+
 // elsewhereToo is an assessment of the call in the first of its folders, with what is found in the
 // others.
 func (r *Reading) elsewhereToo(found Assessment, t *Table, folders []string) Assessment {
