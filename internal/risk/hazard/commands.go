@@ -84,6 +84,12 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	args = s.followed(s.withOptions(baseName(name), args))
 	c := &invocation{shell: s, name: baseName(name), path: name, args: args[1:], in: in, wrap: wrap}
 	c.replaces()
+	if !c.runsVendors() { // else it is no longer the vendor's text alone
+		in, c.in = in.fetched(), c.in.fetched()
+		for i := range args {
+			args[i] = args[i].fetched()
+		}
+	}
 	for _, a := range args {
 		if a.taint&fromNet != 0 && a.taint&fromDecoder != 0 {
 			in.taint |= fromDecoder
@@ -247,6 +253,8 @@ func (s *shell) runs(f flow, language string) flow {
 		s.report("shell.download_run", 0, s.at)
 	case f.taint&fromDecoder != 0:
 		s.report("shell.encoded_run", 0, s.at)
+	case f.taint&fromVendor != 0:
+		s.report("code.foreign", 0.5, s.at)
 	}
 	if f.taint&tooLong != 0 {
 		s.starve(s.at)

@@ -73,6 +73,9 @@ func (c *invocation) download() flow {
 		return flow{}
 	}
 	out := flow{taint: brought(urls)}
+	if c.comesFromVendor() {
+		out.taint = fromVendor
+	}
 	c.savesTo(options, urls)
 	switch {
 	case has(options, "-o", "--output", "--output-document") && c.name != "wget", has(options, "--remote-name") && c.name == "curl", c.name == "curl" && has(options, "-O", "-J"):

@@ -105,6 +105,7 @@ func (s *shell) readFile(w flow) flow {
 
 // writeFile judges that a file is written, and remembers it.
 func (s *shell) writeFile(w flow, content flow, appends bool) {
+	content = content.fetched()
 	p := s.through(w.text, true)
 	if p == "" {
 		return

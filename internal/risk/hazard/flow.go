@@ -24,6 +24,7 @@ const (
 	fromPlace                      // is what a place of secrets holds as it is, and not one secret that was taken out of it
 	recoded                        // what a place of secrets holds, in a form that hides it
 	fromKeys                       // such a place is one of keys, of which each line is secret
+	fromVendor                     // is a vendor's installer, as it came, and instead of fromNet
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero
@@ -32,6 +33,14 @@ type flow struct {
 	text  string
 	known bool // text is all of it
 	taint taint
+}
+
+// fetched is the flow as one of which only is known that it was downloaded.
+func (f flow) fetched() flow {
+	if f.taint&fromVendor != 0 {
+		f.taint = f.taint&^fromVendor | fromNet
+	}
+	return f
 }
 
 // files are what the commands of a call wrote so far, by the names that they used.

@@ -268,7 +268,7 @@ scan:
 				c.asProgram(f.text, c.args[k+1:])
 			}
 		}
-		if f.taint&(fromNet|fromDecoder|fromSocket) != 0 && !f.known {
+		if f.taint&(fromNet|fromDecoder|fromSocket|fromVendor) != 0 && !f.known {
 			c.runs(flow{taint: f.taint}, i.language)
 		}
 		for k := range c.args {
@@ -315,7 +315,7 @@ scan:
 	switch {
 	case c.in.known && c.in.text != "":
 		return c.runs(c.in, i.language)
-	case c.in.taint&(fromSocket|fromNet|fromDecoder) != 0:
+	case c.in.taint&(fromSocket|fromNet|fromDecoder|fromVendor) != 0:
 		out := c.runs(c.in, i.language)
 		out.taint |= fromShell
 		return out

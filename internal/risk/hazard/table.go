@@ -29,11 +29,13 @@ type Table struct {
 	hosts     map[string][]hostRow // where a program is told hosts
 	files     map[string][]fileRow // by program
 	carriers  map[string][]carrierRow
-	variables []variableRow
-	settings  []settingsFile
-	calls     []callRow // of tools of services
-	scripts   []script
-	places    places
+	// installers are the addresses of vendors' installers, cut at each slash.
+	installers [][]string
+	variables  []variableRow
+	settings   []settingsFile
+	calls      []callRow // of tools of services
+	scripts    []script
+	places     places
 }
 
 // effect is what a kind of finding means: the OWASP Agentic (ASI) category, the
@@ -147,7 +149,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.installers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -189,6 +191,7 @@ var (
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
 		section{"files", "program source", "words option unasked", (*tableReader).obeysFiles},
 		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
+		section{"installers", "addresses source", "", (*tableReader).installersOf},
 		section{"variables", "variable source", "value effect weight host fetches", (*tableReader).variable},
 		section{"settings", "files source", "names script markers builds anywhere code quoted loads urls alone", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
@@ -516,6 +519,13 @@ func (r *tableReader) obeysFiles(row *yamldoc.Node) {
 func (r *tableReader) carriesFiles(row *yamldoc.Node) {
 	f := carrierRow{words: r.words(row.Get("words")), option: text(row, "option"), last: text(row, "last") == "true", folder: text(row, "folder") == "true"}
 	r.named(row, func(name string) { r.Table.carriers[name] = append(r.Table.carriers[name], f) })
+}
+
+// installersOf reads at which addresses a vendor keeps its installer.
+func (r *tableReader) installersOf(row *yamldoc.Node) {
+	for address := range strings.FieldsSeq(text(row, "addresses")) {
+		r.installers = append(r.installers, strings.Split(address, "/"))
+	}
 }
 
 // variable reads what a variable has a program run.
