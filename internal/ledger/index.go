@@ -424,7 +424,7 @@ func BuildIndex(ctx context.Context, store Store, log uint32, progress func(done
 	if err != nil {
 		return fmt.Errorf("read the head of log %d: %w", log, err)
 	}
-	return buildIndex(ctx, store, log, head.Pruned, head.Size, progress)
+	return buildIndex(ctx, store, log, head.Pruned, head.Size, nil, progress)
 }
 
 // RebuildIndex makes the index of a log anew. It returns up to where the log is covered,
@@ -435,7 +435,7 @@ func RebuildIndex(ctx context.Context, store Store, log uint32) (covered, size u
 		err = store.DropSegments(ctx, log, 0, 1<<62)
 	}
 	if err == nil {
-		err = buildIndex(ctx, store, log, head.Pruned, head.Size, nil)
+		err = buildIndex(ctx, store, log, head.Pruned, head.Size, nil, nil)
 	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("make the index of log %d anew: %w", log, err)
@@ -444,10 +444,11 @@ func RebuildIndex(ctx context.Context, store Store, log uint32) (covered, size u
 }
 
 // buildIndex seals what is not sealed of a stretch. Somebody else may do so at the same
-// time, or drop what was sealed: it begins again then with what is there.
-func buildIndex(ctx context.Context, store Store, log uint32, from, to uint64, progress func(done, size uint64)) error {
+// time, or drop what was sealed: it begins again then with what is there. What ready has
+// is not read; nil for nothing.
+func buildIndex(ctx context.Context, store Store, log uint32, from, to uint64, ready *gatheredSegments, progress func(done, size uint64)) error {
 	for try := 1; ; try++ {
-		err := sealAll(ctx, store, log, from, to, progress)
+		err := sealAll(ctx, store, log, from, to, ready, progress)
 		if !errors.Is(err, ErrStale) || try == sealTries {
 			return err
 		}
@@ -459,7 +460,7 @@ func buildIndex(ctx context.Context, store Store, log uint32, from, to uint64, p
 	}
 }
 
-func sealAll(ctx context.Context, store Store, log uint32, from, to uint64, progress func(done, size uint64)) error {
+func sealAll(ctx context.Context, store Store, log uint32, from, to uint64, ready *gatheredSegments, progress func(done, size uint64)) error {
 	list, err := store.Segments(ctx, log)
 	if err != nil {
 		return fmt.Errorf("read the index of log %d: %w", log, err)
@@ -484,7 +485,12 @@ func sealAll(ctx context.Context, store Store, log uint32, from, to uint64, prog
 		if covered(seg) {
 			continue
 		}
-		if err := sealRecords(ctx, store, log, seg); err != nil {
+		if g := ready.take(seg); g != nil {
+			err = sealGathered(ctx, store, log, g)
+		} else {
+			err = sealRecords(ctx, store, log, seg)
+		}
+		if err != nil {
 			return err
 		}
 		there[seg] = true
@@ -624,10 +630,11 @@ func (r *segmentReader) turn() error {
 
 // indexer seals what a log has written, in the background.
 type indexer struct {
-	wake chan struct{}
-	stop context.CancelFunc
-	done sync.WaitGroup
-	owed sync.WaitGroup // what was woken for and is not done yet
+	ready gatheredSegments
+	wake  chan struct{}
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+	owed  sync.WaitGroup // what was woken for and is not done yet
 }
 
 // indexAfter is how long after its start a node looks for what was not sealed before: a
@@ -654,7 +661,11 @@ func (l *Log) startIndexer(ctx context.Context) {
 			case <-l.indexer.wake:
 				woken = true
 			}
-			if err := BuildIndex(ctx, l.cfg.Store, l.lease.Log, nil); err != nil && ctx.Err() == nil {
+			head, err := l.cfg.Store.Head(ctx, l.lease.Log)
+			if err == nil {
+				err = buildIndex(ctx, l.cfg.Store, l.lease.Log, head.Pruned, head.Size, &l.indexer.ready, nil)
+			}
+			if err != nil && ctx.Err() == nil {
 				l.cfg.Logger.Warn("the index beside the ledger was not brought up to date; questions read record by record", "log", l.lease.Log, "error", err)
 			}
 			if woken {

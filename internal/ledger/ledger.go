@@ -196,6 +196,7 @@ type Ticket struct {
 	tail    []byte // the record from its kind on
 	opening []byte
 	facts   []byte
+	terms   []byte // by which the index finds it: see appendTerms
 	parts   []Part
 	writes  []*Write
 	change  *task.Change
@@ -637,6 +638,8 @@ type committer struct {
 	parts  map[[32]byte]time.Time // put at, by batches of this process
 	fresh  [][32]byte             // parts that this batch puts
 
+	gathers gathers
+
 	next    tip // after this batch
 	batch   Batch
 	arena   []byte // the records, each behind a zero byte
@@ -672,9 +675,11 @@ func (c *committer) commit(l *Log, g *group) error {
 		}
 	}
 	c.claim(g)
+	c.gathers.before(ctx, l, c.tip.size, len(g.tickets))
 	err := l.cfg.Store.Commit(ctx, l.lease, c.claims, c.load, func(f Found) (*Batch, error) { return c.build(l, g, f) })
 	if err != nil {
 		c.stale = true
+		c.gathers.now = nil
 		clear(c.parts)
 		if errors.Is(err, ErrFenced) {
 			return fmt.Errorf("log %d stops for good: %w", l.lease.Log, err)
@@ -687,6 +692,9 @@ func (c *committer) commit(l *Log, g *group) error {
 		}
 		for _, w := range t.writes {
 			w.Head.pos, w.Head.known = w.Head.next, true
+		}
+		if t.tail != nil {
+			c.gathers.add(l, t)
 		}
 	}
 	if c.next.size > c.tip.size {

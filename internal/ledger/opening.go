@@ -108,8 +108,9 @@ func prepare(e *Entry, now func() time.Time) (*Ticket, error) {
 		}
 		ends[i+1] = len(b)
 	}
+	b = appendTerms(b, &r, e)
 	t.tail = b[:ends[0]:ends[0]]
-	t.opening, t.facts = piece(b, ends[0], ends[1]), piece(b, ends[1], ends[2])
+	t.opening, t.facts, t.terms = piece(b, ends[0], ends[1]), piece(b, ends[1], ends[2]), piece(b, ends[2], len(b))
 	*t.buffer = b
 	return t, nil
 }
