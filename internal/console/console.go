@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -62,12 +63,12 @@ type Console struct {
 	guesses  guesses // of who logs in with a secret
 	begun    guesses // logins by the provider
 	logins   logins
-	pages    map[string]*template.Template
+	pages    func() map[string]*template.Template // read for the first who looks: most nodes are looked at rarely
 }
 
 // New returns a console in which nobody is logged in.
 func New(cfg Config) *Console {
-	return &Console{Config: cfg, sessions: newSessions(cfg.Now), pages: pages(cfg.Now)}
+	return &Console{Config: cfg, sessions: newSessions(cfg.Now), pages: sync.OnceValue(func() map[string]*template.Template { return pages(cfg.Now) })}
 }
 
 // Who may see a page.
@@ -365,7 +366,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, v *visit, status
 		f.Who, f.Role, f.Nav, f.Last = v.By.Name, v.Role, v.nav(), v.last
 	}
 	var b bytes.Buffer
-	if err := c.pages[name].ExecuteTemplate(&b, "layout", f); err != nil {
+	if err := c.pages()[name].ExecuteTemplate(&b, "layout", f); err != nil {
 		c.Logger.Error("a page of the console cannot be written", "page", name, "error", err)
 		http.Error(w, "The page could not be written; the node's log has more.", http.StatusInternalServerError)
 		return

@@ -77,7 +77,7 @@ const (
 	blockTarget = 128
 	// Memory and the time to start after a crash are bounded by how much is
 	// not in the runs yet.
-	maxDirty    = 1 << 16
+	maxDirty    = 1 << 15
 	maxSince    = 4096
 	softDirty   = 1 << 17 // from here on heads come no faster than a merge goes on
 	hardDirty   = 1 << 19 // no more is taken: a merge has ended before, or fails
