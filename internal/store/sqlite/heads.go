@@ -452,7 +452,7 @@ func (s *Store) flushHeads() error {
 		h.runs[level], h.frozen = merged, nil
 		h.inRuns = h.frozenUpto
 	}
-	h.toMerge, h.didMerge = 0, 0
+	h.didMerge = h.toMerge // hardDirty may wait while what was merged is removed, until the next one begins
 	h.mu.Unlock()
 	h.steps.over()
 	if err != nil {

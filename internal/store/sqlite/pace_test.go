@@ -93,6 +93,25 @@ func TestBehind(t *testing.T) {
 	}
 }
 
+// TestAfterMerge: while the runs are removed that a merge took the place of, as many heads may
+// wait as at its end.
+func TestAfterMerge(t *testing.T) {
+	s := open(t, t.TempDir())
+	w := writer(t, s)
+	commit(t, w, many(w, 1000))
+	if err := s.flushHeads(); err != nil {
+		t.Fatal(err)
+	}
+	s.heads.mu.Lock()
+	for i := range uint64(softDirty) {
+		s.heads.dirty[storetest.Key(1<<61|i)] = 0
+	}
+	s.heads.mu.Unlock()
+	if behind, err := s.heads.behind(); behind || err != nil {
+		t.Errorf("after a merge %d heads are too many: %v", softDirty, err)
+	}
+}
+
 // TestThreat02SlowCopy: where the disk copies the journal more slowly than it is written, commits
 // wait for the copying, and those that wait too long fail and leave nothing.
 func TestThreat02SlowCopy(t *testing.T) {
