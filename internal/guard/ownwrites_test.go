@@ -119,9 +119,9 @@ rules:
 // masked in what its writing and reading give, or its agent could not edit its own lines. Any
 // other value is, also in the same file, and also for another session.
 func TestOwnSecretsReadBack(t *testing.T) {
-	const token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dGVzdHNpZ25hdHVyZXRlc3RzaWc"
-	const other = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dGVzdHNpZ25hdHVyZXRlc3RzaWh"
-	const text = "import x\n\nTOKEN = \"" + token + "\"\nseed = {password: \"S3ed-Pa55word!\"}\n"
+	const head = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxIn0." // parted, as are those below: this file is read under reeve, too
+	const token, other, word = head + "dGVzdHNpZ25hdHVyZXRlc3RzaWc", head + "dGVzdHNpZ25hdHVyZXRlc3RzaWh", "S3ed-" + "Pa55word!"
+	const text = "import x\n\nTOKEN = \"" + token + "\"\nseed = {password: \"" + word + "\"}\n"
 	write := func(session, id, tool string, args ...string) *act.Action {
 		a := call(session, id, tool, "")
 		a.Arguments, a.Content = nil, nil
@@ -149,7 +149,7 @@ func TestOwnSecretsReadBack(t *testing.T) {
 	}{
 		{"all of it", wrote, text, false},
 		{"a part of it, after an edit", wrote, "     9\tTOKEN = \"" + token + "\"  # made up\n", false},
-		{"what the tool says", wrote, "+TOKEN = \"" + token + "\"\n+seed = {password: \"S3ed-Pa55word!\"}", false},
+		{"what the tool says", wrote, "+TOKEN = \"" + token + "\"\n+seed = {password: \"" + word + "\"}", false},
 		{"by an edit", write("s", "w", "edit_file", "path", "/w/a.py", "old", "x", "new", "T = \""+token+"\""), "y\nT = \"" + token + "\"\n", false},
 		{"by the shell", write("s", "w", "shell", "command", "cat > a.py <<'EOF'\n"+text+"EOF\n"), "TOKEN = \"" + token + "\"", false},
 		{"nothing was written", nil, text, true},
