@@ -390,6 +390,7 @@ func (e *evaluation) runsWritten() {
 		{e.hazards.Ran, e.in.Session.Written, "shell.written_run", "The call runs %.80q, which this session wrote, or fetched from elsewhere, and which may do what a command may not do unasked."},
 		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
 		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads, and reads %.80q, which this session wrote, or fetched from elsewhere. What stands in it may do what a command may not do unasked."},
+		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address where people do not keep their repositories."},
 	} {
 		for _, name := range of.names {
 			if of.written == nil {

@@ -72,7 +72,9 @@ type Assessment struct {
 	// sends something; Kept those into which it puts what a secret place holds, and Copied what
 	// gets its content from which other file: a later call knows these by their names alone.
 	Sent, Kept []string
-	Copied     [][2]string
+	// Pushed are the remotes, as RemoteName calls them, to which the call pushes.
+	Pushed []string
+	Copied [][2]string
 }
 
 // Bounds of one assessment.
@@ -140,6 +142,7 @@ type assessor struct {
 	sends     bool              // something is sent to another host
 	refs      map[string]string // names that stand for others: declare -n
 	remotes   map[string]string // where the script has git push to, by the names of remotes
+	pushedTo  []string          // the remotes to which it pushes
 	bare      bool              // the command speaks to an address that is a number, and nobody's name
 	same      bool              // what is written is a program under its own name
 	inText    *textPlace        // the text of the call in which what is read was found; nil for its own
@@ -241,7 +244,7 @@ func (a *assessor) assessment() Assessment {
 		}
 		return 0
 	})
-	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn}
+	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn, Pushed: a.pushedTo}
 	all.Fed, all.RanIn = a.obeyed, a.ranIn
 	if a.dynamic {
 		all.Fed = append(slices.Clip(a.obeyed), a.named...)

@@ -102,6 +102,12 @@ func (c *invocation) copy() flow {
 	if len(from) == 0 {
 		return flow{}
 	}
+	if c.name == "ln" {
+		at := path.Join(c.went, to.text)
+		if isGitHook(at) || isGitHook(at+"/x") {
+			c.report("persist.write", 0.45, c.at) // whoever writes the file later has git run it
+		}
+	}
 	for _, a := range from {
 		if _, known := c.files.get(a.text); !known && len(c.copies) < maxRan {
 			c.copies = append(c.copies, [2]string{a.text, to.text}, [2]string{a.text, a.text})

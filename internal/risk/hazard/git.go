@@ -70,39 +70,92 @@ func isLogin(t string) bool {
 	return ok && strings.Contains(login, "@") && !strings.ContainsAny(login, "/ ")
 }
 
-// gitDiscards judges that all that is not committed is thrown away, by whatever subcommand.
+// gitDiscards judges that what is not committed is thrown away, by whatever subcommand and whatever
+// spelling: no undo of git brings it back. Commits it keeps for weeks, but for a branch that others
+// build on somebody is asked. To be what a remote has is daily work.
 func (c *invocation) gitDiscards() {
-	verb, staged, worktree, hard, all, named := "", false, false, false, false, false
-	for i, a := range c.args {
-		switch t := a.text; {
-		case t == "-C" || t == "-c" || i > 0 && verb == "" && listed("-C -c", c.args[i-1].text):
-		case t == "--staged" || t == "-S":
-			staged = true
-		case t == "--worktree" || t == "-W":
-			worktree = true
-		case t == "--hard":
-			hard = true
-		case strings.HasPrefix(t, "-"):
-		case verb == "":
-			verb = t
-		case t == "." || t == ":/" || t == "*":
-			all = true
-		case !strings.HasPrefix(t, "HEAD"):
-			named = true
+	_, words := gitCall(c.args)
+	if len(words) == 0 {
+		return
+	}
+	verb, args := words[0].text, words[1:]
+	w := gitArgs{}
+	for i, a := range args {
+		w.add(a.text, a.text == "--" || i > 0 && slices.ContainsFunc(args[:i], func(b flow) bool { return b.text == "--" }))
+	}
+	lost := false
+	switch verb {
+	case "checkout":
+		lost = w.all
+	case "restore":
+		lost = w.all && (!w.has("S", "--staged", 4) || w.has("W", "--worktree", 3))
+	case "reset":
+		lost = w.has("", "--hard", 4) && !(len(w.names) == 1 && c.trackedBranch(w.names[0]))
+	case "read-tree":
+		lost = w.has("", "--reset", 4) && w.has("u", "", 0)
+	case "checkout-index":
+		lost = w.has("f", "--force", 3) && w.has("a", "--all", 3)
+	case "rm":
+		lost = w.all && w.has("f", "--force", 3) && !w.has("", "--cached", 3) && !w.has("n", "--dry-run", 4)
+	case "branch":
+		moved := w.has("D", "", 0) || w.has("M", "", 0) || w.has("C", "", 0) || w.has("f", "--force", 3)
+		lost = moved && slices.ContainsFunc(w.names, func(name string) bool { return sharedBranch(strings.ToLower(name)) })
+	case "update-ref":
+		lost = len(w.names) > 1 && sharedBranch(strings.TrimPrefix(strings.ToLower(w.names[0]), "refs/heads/"))
+	case "clean":
+		if !c.previews() {
+			c.cleans()
 		}
 	}
-	if verb == "checkout" && all || verb == "restore" && all && (!staged || worktree) || verb == "reset" && hard && !named {
+	if lost {
 		c.report("destroy.work", 0.4, c.at)
 	}
-	if verb == "clean" && !c.previews() {
-		c.cleans()
+}
+
+// gitArgs are the words behind a subcommand of git.
+type gitArgs struct {
+	letters string   // of the options of one letter
+	long    []string // the others
+	names   []string // what is no option
+	all     bool     // one of them is all that lies in the folder
+}
+
+// add sorts one word; behind -- it is no option.
+func (w *gitArgs) add(t string, path bool) {
+	name, _, _ := strings.Cut(t, "=")
+	switch {
+	case t == "--":
+	case !path && strings.HasPrefix(t, "--"):
+		w.long = append(w.long, name)
+	case !path && strings.HasPrefix(t, "-"):
+		w.letters += t[1:]
+	default:
+		w.all = w.all || listed(". ./ * ./* :/ :/* :/. :(top) :/** **", t)
+		w.names = append(w.names, t)
 	}
+}
+
+// has reports whether an option is there, by its letter or by its name, which may be cut short.
+func (w *gitArgs) has(letter, name string, least int) bool {
+	return letter != "" && strings.Contains(w.letters, letter) || slices.ContainsFunc(w.long, func(o string) bool {
+		return name != "" && len(o) >= least && strings.HasPrefix(name, o)
+	})
+}
+
+// trackedBranch reports whether a revision is a branch as a remote has it.
+func (c *invocation) trackedBranch(revision string) bool {
+	if listed("@{u} @{upstream} @{push} FETCH_HEAD", strings.ToLower(revision)) || revision == "FETCH_HEAD" {
+		return true
+	}
+	remote, branch, ok := strings.Cut(strings.TrimPrefix(revision, "refs/remotes/"), "/")
+	_, named := c.remotes[remote]
+	return ok && branch != "" && (named || listed("origin upstream", remote)) && !strings.ContainsAny(branch, "~^@{:$*")
 }
 
 // cleans judges git clean: what git does not keep is gone, and with it settings and data that
 // nothing else holds. A folder that is named is no more than rm -r of it.
 func (c *invocation) cleans() {
-	force, deep, named, seen := false, false, 0, false
+	force, named, seen := false, 0, false
 	elsewhere := c.gives("GIT_DIR", "GIT_WORK_TREE") || c.cwd != "" && c.wide(c.cwd)
 	for i, a := range c.args {
 		t := a.text
@@ -115,19 +168,14 @@ func (c *invocation) cleans() {
 		case strings.HasPrefix(t, "--"):
 		case strings.HasPrefix(t, "-"):
 			force = force || strings.Contains(t, "f")
-			deep = deep || strings.ContainsAny(t, "dxX")
 		case !a.known || strings.ContainsAny(t, "*?[$~:") || strings.HasPrefix(t, "/") || strings.Contains("/"+t+"/", "/../") || strings.Trim(t, "./") == "":
 			elsewhere = true
 		case c.args[i-1].text != "-e" && c.args[i-1].text != "--exclude":
 			named++
 		}
 	}
-	switch {
-	case !force, named > 0 && !elsewhere:
-	case deep:
+	if force && (named == 0 || elsewhere) {
 		c.report("destroy.work", 0.45, c.at)
-	default:
-		c.report("destroy.work", 0, c.at)
 	}
 }
 
@@ -136,6 +184,9 @@ func (c *invocation) cleans() {
 func (c *invocation) pushesElsewhere(args []flow) {
 	p := readPush(args)
 	for _, to := range p.repositories() {
+		if len(c.pushedTo) < 8 {
+			c.pushedTo = append(c.pushedTo, RemoteName(to))
+		}
 		if address, ok := c.remotes[to]; ok {
 			to = address
 		}
@@ -176,6 +227,9 @@ func (c *invocation) namesRemotes() {
 			c.movesRemote(c.args[i+1].text)
 			note(name, c.args[i+1].text)
 		}
+		if verb >= 0 && i > verb && i+1 < len(c.args) && setsPushPlace(t) && strings.ContainsAny(c.args[i+1].text, ":/") {
+			note("origin", c.args[i+1].text) // where a push goes that names none
+		}
 	}
 	if verb < 0 || c.args[verb].text == "config" {
 		return
@@ -206,6 +260,53 @@ func remoteKey(key string) (name string, ok bool) {
 		return name, true
 	}
 	return strings.CutSuffix(rest, ".url")
+}
+
+// setsPushPlace reports whether a setting says where a push goes that names no remote.
+func setsPushPlace(key string) bool {
+	key = strings.ToLower(key)
+	return key == "remote.pushdefault" || strings.HasPrefix(key, "branch.") && (strings.HasSuffix(key, ".pushremote") || strings.HasSuffix(key, ".remote"))
+}
+
+// RemoteName is the name by which a session remembers where a remote of git is.
+func RemoteName(remote string) string { return "git remote " + remote }
+
+// isStrange reports whether an address of a repository is of a host where people do not keep theirs.
+func isStrange(address string) bool {
+	if strings.Contains(address, "://") {
+		return stranger(address)
+	}
+	at, _, ok := strings.Cut(address, ":")
+	return ok && strings.Contains(at, "@") && stranger(at)
+}
+
+// remotesNamed are the remotes that a call says the place of, and how grave it is to push there.
+func (a *assessor) remotesNamed() (files []File) {
+	for name, address := range a.remotes {
+		f := File{Name: RemoteName(name), Sure: true}
+		if isStrange(address) {
+			f.Weight, f.Inside = 0.6, 0.6
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// remotesWritten are the remotes that settings of git name which are written to a file.
+func remotesWritten(text string) map[string]string {
+	remotes, name := map[string]string{}, "origin"
+	for line := range strings.Lines(text[:min(len(text), 64<<10)]) {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, `[remote "`); ok {
+			name, _, _ = strings.Cut(rest, `"`)
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if ok && len(remotes) < 16 && listed("url pushurl pushdefault pushremote", strings.ToLower(strings.TrimSpace(key))) {
+			remotes[name] = strings.TrimSpace(value)
+		}
+	}
+	return remotes
 }
 
 // movesRemote judges that a remote gets another address.

@@ -73,7 +73,7 @@ func (r *Reading) Watch(w *Watch) {
 	a.begins(r.of.Folder, folders[0])
 	a.read(r.sorted())
 	r.assessment, r.done = r.elsewhereToo(a.assessment(), Default(), folders), true
-	r.brings = len(a.written)+len(a.copies)+len(a.foreign)+len(a.unpacked)+len(a.removed) > 0
+	r.brings = len(a.written)+len(a.copies)+len(a.foreign)+len(a.unpacked)+len(a.removed)+len(a.remotes) > 0
 }
 
 // read reads the call unless somebody has.

@@ -284,6 +284,10 @@ func (r *Reading) Written() (files []File) {
 		switch {
 		case c.kind.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
 			add(c.path, l.Text)
+			if p := "/" + slashed(c.path); strings.HasSuffix(p, "/.git/config") || strings.HasSuffix(p, "/.gitconfig") || strings.HasSuffix(p, "/git/config") {
+				a := assessor{remotes: remotesWritten(l.Text)}
+				files = append(files, a.remotesNamed()...)
+			}
 		case l.role == roleCommand && l.words == nil && r.brings:
 			a := newAssessor(t)
 			a.begins(r.of.Folder, r.Folders()[0])
@@ -310,6 +314,7 @@ func (r *Reading) Written() (files []File) {
 				}
 			}
 			files = append(files, a.foldersBrought()...)
+			files = append(files, a.remotesNamed()...)
 		}
 	}
 	return files
