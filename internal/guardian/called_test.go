@@ -83,3 +83,22 @@ func TestFolderOfTheCall(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentsOwnTools: an agent's tools for its own settings do not switch hooks off.
+func TestAgentsOwnTools(t *testing.T) {
+	g, home := aGuarded(t)
+	for _, tt := range []struct {
+		a       *act.Action
+		tampers bool
+	}{
+		{call(home, "config", "setting", "disableAllHooks", "value", "true"), true}, {call(home, "config", "key", "disable_all_hooks", "value", "1"), true}, {call(home, "update_settings", "name", "disableHooks", "to", "on"), true},
+		{&act.Action{Kind: act.ToolCall, Canonical: "config", Resource: "Config", Folder: home, Content: []act.Leaf{{Pointer: "/setting", Arg: "setting", Text: "disableAllHooks"}}, Arguments: []act.Argument{{Name: "setting", Value: []byte(`"disableAllHooks"`)}, {Name: "value", Value: []byte("true")}}}, true},
+		{&act.Action{Kind: act.ToolCall, Canonical: "config", Resource: "Config", Folder: home, Content: []act.Leaf{{Pointer: "/setting", Arg: "setting", Text: "disableAllHooks"}}, Arguments: []act.Argument{{Name: "setting", Value: []byte(`"disableAllHooks"`)}, {Name: "value", Value: []byte("false")}}}, false},
+		{call(home, "slashcommand", "command", "/hooks disable"), true}, {call(home, "slash_command", "command", "/hooks remove all hooks"), true},
+		{call(home, "config", "setting", "disableAllHooks"), false}, {call(home, "config", "setting", "theme", "value", "dark"), false}, {call(home, "slashcommand", "command", "/hooks"), false}, {call(home, "slashcommand", "command", "/review the hooks"), false},
+	} {
+		if r := g.Tampering(tt.a, nil); (len(r) > 0) != tt.tampers {
+			t.Errorf("tampers: %v, want %v: %s %v", len(r) > 0, tt.tampers, tt.a.Canonical, tt.a.Content)
+		}
+	}
+}

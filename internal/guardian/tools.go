@@ -16,6 +16,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 	e.requests(leaves)
 	e.stops(leaves)
 	e.queries(leaves)
+	e.ownSettings(leaves)
 	if e.isShell() && e.named(runners) {
 		return
 	}
@@ -274,6 +275,34 @@ func (e *examination) stops(leaves []act.Leaf) {
 		}
 	}
 }
+
+// ownSettings looks at a tool by which a coding agent changes its own settings, or gives itself the
+// commands that people type: its hooks are switched off by their name.
+func (e *examination) ownSettings(leaves []act.Leaf) {
+	sets := e.named(words("config setting settings preference preferences option options")) && !e.named(readers)
+	for _, l := range leaves {
+		text := strings.TrimSpace(l.Text)
+		if typed, ok := strings.CutPrefix(text, "/"); ok && e.named(words("slash slashcommand command prompt input")) && len(text) < 4096 && e.unhooks(strings.Fields(typed)) {
+			e.tampers("leave the agent's acts unjudged: it switches hooks off")
+		}
+		if name := strings.ToLower(text + " " + argument(l)); sets && len(text) < 4096 && offHooks.MatchString(name) && e.switches(leaves) {
+			e.tampers("leave the agent's acts unjudged: it switches hooks off")
+		}
+	}
+}
+
+// switches reports whether a call says something else than false beside the name of a setting.
+func (e *examination) switches(leaves []act.Leaf) bool {
+	if len(e.a.Arguments) == 0 {
+		return len(leaves) > 1
+	}
+	return len(e.a.Arguments) > 1 && !slices.ContainsFunc(e.a.Arguments, func(a act.Argument) bool {
+		return slices.Contains([]string{"false", `"false"`, "null", "0"}, strings.TrimSpace(string(a.Value)))
+	})
+}
+
+// offHooks is a setting by which no hook runs any more.
+var offHooks = lazyregexp.New(`disable[\W_]*(?:all[\W_]*)?hooks|allow[\W_]*managed[\W_]*hooks[\W_]*only|hooks[\W_]*(?:disabled|off)`)
 
 var stopping = words("kill stop terminate restart signal pause suspend disable halt shutdown interrupt quit freeze attach debug inject")
 

@@ -20,6 +20,11 @@ var (
 	buildSecret = lazyregexp.New(`\$\{\{\s*(?:secrets(?:\.|\[\s*['"])|github\.token)(\w*)[^}\n]*\}\}`)
 	// secretVariable is a variable that is given one.
 	secretVariable = lazyregexp.New(`(?m)^\s*-?\s*["']?(\w+)["']?\s*:\s*["']?\$\{\{\s*(?:secrets\b|github\.token)`)
+	// movingStep is a step of somebody else, taken from a branch of theirs, that is given a secret: who
+	// may change the branch has it.
+	movingStep = lazyregexp.New(`(?m)^[ \t]*-?[ \t]*uses:[ \t]*["']?([\w.-]+)/[\w./-]+@(?:main|master|develop|dev|trunk|latest|HEAD)["']?[ \t]*(?:#.*)?\n(?:[ \t]+(?:[^-\s].*)?\n)*?[^\n]*\$\{\{\s*secrets\b`)
+	// hostsOfBuilds are those who run the builds themselves, or whom one gives keys of their own to.
+	hostsOfBuilds = set("actions github docker aws-actions google-github-actions azure hashicorp gradle cloudflare vercel")
 	// recodes is a program that gives a text another form.
 	recodes = lazyregexp.New(`\b(?:base64|base32|xxd|od|hexdump|rev|tr|sed|fold|openssl|gzip|uuencode|awk|perl|python3?|cut|split)\b`)
 )
@@ -28,6 +33,11 @@ var (
 func (a *assessor) builds(text string, commands []string, at span) {
 	if allSecrets.MatchString(text) {
 		a.report("secret.shown", 0.6, at)
+	}
+	for _, m := range movingStep.FindAllStringSubmatch(text+"\n", maxSettings) {
+		if !hostsOfBuilds[strings.ToLower(m[1])] {
+			a.report("secret.shown", 0.6, at)
+		}
 	}
 	vars := map[string]flow{}
 	for _, m := range secretVariable.FindAllStringSubmatch(text, maxSettings) {

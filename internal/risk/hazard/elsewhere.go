@@ -58,6 +58,9 @@ func (c *invocation) runsElsewhere() {
 			}
 			continue
 		}
+		if e.here && e.after == "add" && temporary(normalPath(words[0].text).text) { // to an agent's settings, which starts it from then on
+			c.report("persist.setting", 0, c.at)
+		}
 		where(func() {
 			if c.fed = true; e.plain {
 				c.invoke(words, c.in, c.wrap+1)

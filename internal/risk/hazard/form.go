@@ -164,6 +164,8 @@ func roleOf(tool toolKind, names hints, arg, pointer, text string) role {
 	switch {
 	case tool.searches && !runs && !code && !tool.writes && !tool.queries && (sought[strings.Join(words(name), "")] || sought[strings.Join(words(arg), "")]):
 		return roleSought
+	case r == roleUnknown && !runs && !code && strings.EqualFold(name, "plan"): // what somebody means to do, for people to read
+		return roleProse
 	case r == roleCode && runs && !code, r == roleContent && runs && !tool.writes:
 		r = roleCommand
 	case r == rolePath && (code || runs) && !tool.writes && strings.ContainsAny(text, "(\n"), // a cell's source

@@ -236,8 +236,11 @@ func (s *settingsFile) commands(file, text string) (list []string) {
 			list = append(list, command)
 		}
 	}
-	if rest, front := strings.CutPrefix(text, "---\n"); front && path.Ext(file) == ".md" {
-		head, body, _ := strings.Cut(rest, "\n---")
+	if path.Ext(file) == ".md" { // what stands before the text of it is settings
+		head, body := "", text
+		if rest, front := strings.CutPrefix(text, "---\n"); front {
+			head, body, _ = strings.Cut(rest, "\n---")
+		}
 		for _, m := range runInProse.FindAllStringSubmatch(body, maxSettings) {
 			add(m[1])
 		}
@@ -266,7 +269,11 @@ func (s *settingsFile) commands(file, text string) (list []string) {
 			words := strings.Fields(line)
 			for i, w := range words {
 				if i > 0 && i+1 < len(words) && s.runs(w) {
-					add(strings.Join(words[i+1:], " "))
+					rest := strings.Join(words[i+1:], " ")
+					add(rest)
+					if q := rest[:1]; q == `"` || q == "'" { // what stands in quotes, and other words behind it
+						add(before(rest[1:], q[0]))
+					}
 				}
 				if name, value, ok := strings.Cut(strings.TrimLeft(w, "-"), "="); ok && s.runs(name) {
 					add(strings.Trim(value+" "+strings.Join(words[i+1:], " "), `"' `))
