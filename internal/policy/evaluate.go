@@ -48,6 +48,9 @@ type Session struct {
 	Inside func(name string) float64
 	// Brought is the same of what lies in a folder that came from elsewhere.
 	Brought func(name string) float64
+	// Awaits reports whether something that the session began may run what is written into a
+	// file. Nil for nothing.
+	Awaits func(f *hazard.File) bool
 	// Kept reports whether the session put what a place of secrets holds into a file of this
 	// name.
 	Kept func(name string) bool
@@ -366,6 +369,7 @@ func (e *evaluation) assess() *hazard.Assessment {
 		if a := e.in.Action; a.IsCall() {
 			e.hazards = e.call.Assess(e.table)
 			e.runsWritten()
+			e.writesAwaited()
 			e.sendsKept()
 			// A model can be talked into a low score by what it reads, but not
 			// into lowering that of the heuristics.
@@ -399,6 +403,23 @@ func (e *evaluation) runsWritten() {
 			if w := of.written(name); w > 0 {
 				e.hazards = e.hazards.With(hazard.Finding{Code: of.code, Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf(of.says, name)})
 			}
+		}
+	}
+}
+
+// writesAwaited adds what it would be to run the files that the call writes and that something
+// which the session has begun is going to run.
+func (e *evaluation) writesAwaited() {
+	if e.in.Session.Awaits == nil {
+		return
+	}
+	for _, f := range e.call.Written() {
+		w := max(f.Weight, f.Inside)
+		if f.Copy != "" && e.in.Session.Inside != nil {
+			w = e.in.Session.Inside(f.Copy)
+		}
+		if w > 0 && e.in.Session.Awaits(&f) {
+			e.hazards = e.hazards.With(hazard.Finding{Code: "shell.written_run", Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf("The call writes %.80q, which something that was begun before runs, or reads its commands from. What stands in it may do what a command may not do unasked.", f.Name)})
 		}
 	}
 }

@@ -37,6 +37,7 @@ const (
 	factPlace  = 'q' // where the file of a name lies that would do harm
 	factTakes  = 'u' // a file takes in another
 	factValue  = 'v' // the session wrote this value, which looks like a secret, into a file
+	factAwaits = 'b' // something that goes on runs what stands in a file, or will
 	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
@@ -319,6 +320,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 	}
 	s.wrote(st, a, read)
 	s.kept(st, read)
+	s.awaited(st, read)
 	st.facts = append(st.facts, st.files...)
 	if !s.masked || !s.suspects(a) {
 		return
@@ -366,6 +368,21 @@ func (s *State) kept(st *Step, read *hazard.Reading) {
 
 // Kept reports whether the session put what a place of secrets holds into a file of this name.
 func (s *State) Kept(name string) bool { return s.work().knows(factSecret, name, 1) }
+
+// awaited adds the files that the call may run when it has long been answered.
+func (s *State) awaited(st *Step, read *hazard.Reading) {
+	for _, name := range read.Assess(hazard.Default()).Awaited {
+		if len(st.files) < maxFacts && !s.work().knows(factAwaits, name, 1) {
+			st.files = append(st.files, factOf(factAwaits, name, 1))
+		}
+	}
+}
+
+// Awaits reports whether something that the session began may run what is written into a file.
+func (s *State) Awaits(f *hazard.File) bool {
+	known := func(name string) bool { return s.work().knows(factAwaits, name, 1) }
+	return known(f.Name) || f.Path != "" && slices.ContainsFunc(hazard.Patterns(f.Path), known)
+}
 
 // maxFacts is about how many facts one step adds.
 const maxFacts = 64

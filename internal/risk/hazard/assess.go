@@ -65,6 +65,9 @@ type Assessment struct {
 	// Ran are the files, by their names, that the call runs and did not write itself; Fed those
 	// of which something may become code that it runs: it runs what it reads, and names these.
 	Ran, Fed []string
+	// Awaited are those of both that the call may run, or read orders from, when it has long been
+	// answered: what is written into them later is run.
+	Awaited []string
 	// RanIn are the folders, by their names, that the call runs something of: one of them, or one
 	// above it, may have come from elsewhere. "." is any.
 	RanIn []string
@@ -100,6 +103,7 @@ type assessor struct {
 	floor     float64        // findings below it are left out
 	rehearsed bool           // what is destroyed are data of tests
 	aside     bool           // the cloud is one that this machine plays, or was set up for one change
+	lingers   bool           // something of it goes on, or waits, while other calls are made
 	tunnelled bool           // a port of this machine may be another machine's
 	bytes     int            // of leaves, left to be read
 	inner     int            // of texts inside them
@@ -254,6 +258,9 @@ func (a *assessor) assessment() Assessment {
 		if from, to := scriptName(pair[0]), scriptName(pair[1]); from != "" && to != "" && from != to {
 			all.Copied = append(all.Copied, [2]string{from, to})
 		}
+	}
+	if a.lingers {
+		all.Awaited = append(slices.Clip(all.Ran), all.Fed...)
 	}
 	all.Copied = append(all.Copied, a.pairs...)
 	all.Sent = a.gone
@@ -507,6 +514,7 @@ func (a *assessor) read(c *call) {
 			return len(x.Text) - len(y.Text)
 		})
 	}
+	a.lingers = a.lingers || slices.ContainsFunc(c.args, asksForBackground)
 	for _, l := range order {
 		a.leaf(c, l)
 		a.nested(c, l)

@@ -115,6 +115,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	s.watched(args, in)
 	before, aside, bare := s.rehearsed, s.aside, s.bare
 	s.tunnelled = s.tunnelled || c.tunnels()
+	s.lingers = s.lingers || c.waits()
 	s.rehearsed, s.aside, s.bare = c.rehearses(), c.standsAside(), false
 	defer func() { s.rehearsed, s.aside, s.bare = before, aside, bare }()
 	defer s.reads(in)()

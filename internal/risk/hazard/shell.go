@@ -268,6 +268,7 @@ func (s *shell) statement(st *syntax.Stmt, in flow) flow {
 	s.nesting++
 	defer func() { s.nesting-- }()
 
+	s.lingers = s.lingers || st.Background || st.Coprocess
 	in, sock := s.inputs(st.Redirs, in)
 	var out flow
 	if st.Cmd != nil {
@@ -300,6 +301,7 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 		}
 		return out
 	case *syntax.WhileClause:
+		s.lingers = true
 		s.loops++
 		defer func() { s.loops-- }()
 		s.statements(c.Cond, in)
@@ -357,6 +359,7 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 	case *syntax.TimeClause:
 		return s.statement(c.Stmt, in)
 	case *syntax.CoprocClause:
+		s.lingers = true
 		out := s.statement(c.Stmt, in)
 		if out.taint&fromSocket != 0 {
 			s.socket = true
