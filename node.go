@@ -229,10 +229,11 @@ func (n *Node) openGuard(ctx context.Context, set *policy.Set) error {
 	if err != nil {
 		return err
 	}
+	guarded := cfg.guarded(os.Args)
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Shadowed: n.shadowed, Logger: n.logger,
-		Answered: n.answered, Unusual: n.unusual, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: cfg.guarded(os.Args).Tampering, Refused: n.metrics.Quota,
+		Answered: n.answered, Unusual: n.unusual, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: guarded.Tampering, Runs: guarded.Runs, Refused: n.metrics.Quota,
 		Shared: n.shared(), Files: n.filesChanged, Used: n.usedBefore, Passkeys: site,
 		Quotas: guard.Quotas{
 			Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,

@@ -362,6 +362,9 @@ type Action struct {
 	// none answered, and ModelThreats what it names.
 	Model        *float64
 	ModelThreats []string
+	// Runs is what the files do that the call runs and its session has written to, as they lie
+	// where it runs them; nil where that is not known.
+	Runs []FileRun
 
 	// InnerMethod is the method of a wrapped A2A or MCP message.
 	InnerMethod string
@@ -446,7 +449,7 @@ var categories = map[string]string{
 	"tool": "ASI02", "limits": "ASI02", "constitution": "ASI02", "destroy": "ASI02", "exfil": "ASI02", "file": "ASI02", "network": "ASI02",
 	"path": "ASI02", "sql": "ASI02", "url": "ASI02", "transfer": "ASI02", "pii": "ASI02", "input": "ASI02", "command": "ASI02",
 	"secret": "ASI03", "file.credentials": "ASI03", "priv": "ASI03", "network.metadata": "ASI03", "url.metadata": "ASI03", "user": "ASI03", "session.shared": "ASI03",
-	"mcp": "ASI04", "shell.download_run": "ASI04", "shell.download_and_run": "ASI04", "ask.install": "ASI04", "package": "ASI04", "files": "ASI04",
+	"mcp": "ASI04", "shell.download_run": "ASI04", "shell.download_and_run": "ASI04", "ask.install": "ASI04", "ask.run": "ASI05", "package": "ASI04", "files": "ASI04",
 	"shell": "ASI05", "code": "ASI05", "sql.execute": "ASI05",
 	"memory": "ASI06", "citation": "ASI06",
 	"reply": "ASI07", "result": "ASI07", "order": "ASI07", "id": "ASI07", "time": "ASI07",
@@ -531,6 +534,14 @@ type Edit struct {
 	Pointer string
 	Value   []byte
 	Old     []byte
+}
+
+// A FileRun is one thing that a file does which a call runs: a hazard, by its code and weight.
+// Code is empty for a file that does nothing of that kind.
+type FileRun struct {
+	File   string
+	Code   string
+	Weight float64
 }
 
 // Risk is what the detectors found: a score from 0 to 1, its level, and the threats.

@@ -439,6 +439,16 @@ func appendGiven(b []byte, in *policy.Input, masked, named bool) []byte {
 	if len(a.ModelThreats) > 0 {
 		b = rawjson.AppendStrings(append(b, `,"model_threats":`...), a.ModelThreats)
 	}
+	for i, r := range a.Runs {
+		b = append(appendNext(b, "runs", i), `{"file":`...)
+		b = rawjson.AppendString(b, r.File)
+		if r.Code != "" {
+			b = rawjson.AppendString(append(b, `,"code":`...), r.Code)
+			b = strconv.AppendFloat(append(b, `,"weight":`...), r.Weight, 'g', -1, 64)
+		}
+		b = append(b, '}')
+	}
+	b = appendEnd(b, len(a.Runs))
 	b = appendIs(b, "forgotten", inSession(a) && !in.Session.Known)
 	return append(appendIs(appendIs(b, "masked", masked), "named", masked && named), '}')
 }

@@ -46,6 +46,10 @@ func Restore(a *act.Action, given *ledger.Given) []act.Violation {
 		a.Refusals = append(a.Refusals, act.Reason{Rule: r.Rule, Code: r.Code, Final: r.Final, Effect: act.Deny})
 	}
 	a.Enforces, a.Bounded, a.Model, a.ModelThreats = given.Enforces, given.Bounded, given.Model, given.Threats
+	a.Runs = nil
+	for _, r := range given.Runs {
+		a.Runs = append(a.Runs, act.FileRun(r))
+	}
 	if len(given.Violations) == 0 {
 		return nil
 	}

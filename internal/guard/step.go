@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"reeve.example/reeve/act"
@@ -90,6 +91,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, with With, r
 		return act.Decision{}, nil, ledger.ErrStale
 	}
 	a.Hints |= s.state.Hints(a)
+	g.lookIntoRun(a, read, s.state)
 	remembered := Remembered(s.state, a, &g.instructions)
 	remembered.Habits = usual
 	s.in = &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
@@ -299,4 +301,16 @@ func (s *deciding) commit(ctx context.Context, step *session.Step, made func(boo
 		err = lifted
 	}
 	return at, err
+}
+
+// lookIntoRun notes what the files do that a call runs and its session wrote to. A file that was
+// put together of pieces, or changed by a program, is what lies there, and not what any of the
+// calls said.
+func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.State) {
+	if a.Runs = nil; g.cfg.Runs == nil || !a.IsCall() {
+		return
+	}
+	if does := read.Assess(hazard.Default()); slices.ContainsFunc(does.Ran, s.WroteTo) {
+		a.Runs = g.cfg.Runs(a, read, s.WroteTo)
+	}
 }

@@ -36,14 +36,63 @@ const (
 	maxChain   = 16 // of scripts that run one another
 )
 
+// A script is a file that a call runs, and what stands in it.
+type script struct {
+	name  string   // under which it lies
+	words []string // what the program is told that runs it; nil for a script of its own
+	text  string
+}
+
+// maxRuns is how much is told of the files that one call runs.
+const maxRuns = 32
+
+// Runs tells what those files do that a call runs and that were written to, as they lie on the
+// disk, and those that they run in turn. Nothing is told of a file that the call itself writes to
+// before, as it will then be.
+func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name string) bool) (runs []act.FileRun) {
+	if g == nil {
+		return nil
+	}
+	read = read.For(a)
+	e := &examination{g: g, a: a, folders: read.Folders(), files: maxScripts, contents: maxScripts, namesLeft: maxNamesIn, tool: a.Canonical, gathering: true}
+	written := map[string]bool{}
+	for _, f := range read.Written() {
+		written[f.Name] = true
+	}
+	read.Watch(&hazard.Watch{Command: func(c *hazard.Command) { e.scripts(c, base(c.Name)) }})
+	for _, s := range e.gathered {
+		if !wrote(s.name) || written[s.name] || written["*"] {
+			continue
+		}
+		found, takes := hazard.Default().RunsFile(s.name, s.text, s.words)
+		if slices.ContainsFunc(takes, func(name string) bool {
+			return wrote(name) && !slices.ContainsFunc(e.gathered, func(s script) bool { return s.name == name })
+		}) {
+			continue // what the session remembers of these counts
+		}
+		if len(found) == 0 {
+			runs = append(runs, act.FileRun{File: s.name})
+		}
+		for _, f := range found {
+			runs = append(runs, act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight})
+		}
+	}
+	if e.tooMuch || len(runs) > maxRuns {
+		return nil // what the session remembers counts
+	}
+	return runs
+}
+
 // scripts reads the script that a command runs.
 func (e *examination) scripts(c *hazard.Command, name string) {
 	if e.isReeve(c.Name, c.Dirs) {
 		return
 	}
+	e.words = nil
 	version := strings.TrimRight(name, "0123456789.")
 	switch files := instructed[name]; {
 	case files != nil:
+		e.words = append([]string{}, wordsOf(c.Words)...)
 		e.instructed(c, files)
 	case shells[name], interpreters[version]:
 		if i := slices.IndexFunc(c.Words, func(w string) bool { return w != "" && w[0] != '-' && w != "run" }); i >= 0 && !slices.ContainsFunc(c.Words[:i], givesProgram) {
@@ -52,6 +101,16 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 	case strings.Contains(c.Name, "/"):
 		e.script(c.Name, "", c.Dirs)
 	}
+}
+
+// wordsOf are those words of a command that are no options and set nothing.
+func wordsOf(words []string) (plain []string) {
+	for _, w := range words {
+		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
+			plain = append(plain, w)
+		}
+	}
+	return plain
 }
 
 // givesProgram reports whether an option gives an interpreter its program.
@@ -93,7 +152,7 @@ func (e *examination) instructed(c *hazard.Command, files []string) {
 
 // script reads one script, as the interpreter does that is named, or that it names.
 func (e *examination) script(name, with string, dirs []string) {
-	one := strings.Join(append([]string{name, with}, dirs...), "\x00")
+	one := strings.Join(slices.Concat([]string{name, with}, dirs, []string{"\x00"}, e.words), "\x00") // a makefile is another for other targets
 	if slices.Contains(e.scriptsRead, one) {
 		return
 	}
@@ -111,6 +170,9 @@ func (e *examination) script(name, with string, dirs []string) {
 	if e.chain >= maxChain || len(text) > maxScript {
 		e.tooMuch = e.tooMuch || e.chain >= maxChain || e.g.namedIn(text)
 		return
+	}
+	if e.gathering {
+		e.gathered = append(e.gathered, script{path.Base(filepath.ToSlash(name)), e.words, text})
 	}
 	if with == told {
 		e.interprets("sh", recipes(name, text), dirs)
@@ -165,7 +227,7 @@ func letter(s string, at int) bool {
 
 // interprets looks at a text as a program of this name would take it.
 func (e *examination) interprets(with, text string, dirs []string) {
-	named := e.g.namedIn(text)
+	named := !e.gathering && e.g.namedIn(text)
 	if shells[with] {
 		if in := dirs[len(dirs)-1]; in != "" && !strings.Contains(in, "'") {
 			text = "cd '" + in + "'\n" + text

@@ -134,12 +134,21 @@ type Given struct {
 	// Model and Threats are what a model said of the call.
 	Model   *float64 `json:"model,omitzero"`
 	Threats []string `json:"model_threats,omitzero"`
+	// Runs is that of act.Action.
+	Runs []FileRun `json:"runs,omitzero"`
 	// Forgotten says that the session's memory was gone, Masked that what is kept of the
 	// act is not all of what was judged.
 	Forgotten bool `json:"forgotten,omitzero"`
 	Masked    bool `json:"masked,omitzero"`
 	// Named says of what is masked that who asked, and what it belongs to, is kept as it was.
 	Named bool `json:"named,omitzero"`
+}
+
+// FileRun is act.FileRun.
+type FileRun struct {
+	File   string  `json:"file"`
+	Code   string  `json:"code,omitzero"`
+	Weight float64 `json:"weight,omitzero"`
 }
 
 // GivenVersion is the form of Given.

@@ -143,6 +143,7 @@ func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
 	if said := e.unusual(r); said != "" {
 		told += " " + said
 	}
+	told += e.beside(r)
 	if told != "" && r.endorse {
 		told += " Who agrees lets the tool use this for the rest of the session."
 	}
@@ -230,6 +231,19 @@ func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) 
 		}
 	}
 	return dst
+}
+
+// beside is what a rule met that stands in no text of the call.
+func (e *evaluation) beside(r *rule) (told string) {
+	if r.effects == nil {
+		return ""
+	}
+	for _, f := range e.assess().Findings {
+		if f.Beside && r.names(f) && !strings.Contains(told, f.Message) && len(told) < maxReason/4 {
+			told += " " + f.Message
+		}
+	}
+	return told
 }
 
 // maxHazards is how many of a call's hazards one rule gives as reasons.

@@ -385,23 +385,29 @@ func (e *evaluation) assess() *hazard.Assessment {
 // runsWritten adds what the files do that the call runs and the session wrote before, and what
 // stands in those of which it runs something.
 func (e *evaluation) runsWritten() {
+	read := map[string]bool{}
+	for _, r := range e.in.Action.Runs {
+		if read[r.File] = true; r.Code != "" {
+			e.hazards = e.hazards.With(e.table.InFile(r.File, r.Code, r.Weight))
+		}
+	}
 	for _, of := range []struct {
 		names   []string
 		written func(name string) float64
 		code    string
 		says    string
 	}{
-		{e.hazards.Ran, e.in.Session.Written, "shell.written_run", "The call runs %.80q, which this session wrote, or fetched from elsewhere, and which may do what a command may not do unasked."},
+		{e.hazards.Ran, e.in.Session.Written, "shell.written_run", "The call runs %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
 		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
-		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads, and reads %.80q, which this session wrote, or fetched from elsewhere. What stands in it may do what a command may not do unasked."},
+		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads in %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
 		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address where people do not keep their repositories."},
 	} {
 		for _, name := range of.names {
 			if of.written == nil {
 				break
 			}
-			if w := of.written(name); w > 0 {
-				e.hazards = e.hazards.With(hazard.Finding{Code: of.code, Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf(of.says, name)})
+			if w := of.written(name); w > 0 && !read[name] {
+				e.hazards = e.hazards.With(hazard.Finding{Code: of.code, Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf(of.says, name), Beside: true})
 			}
 		}
 	}

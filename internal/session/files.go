@@ -38,6 +38,7 @@ const (
 	factTakes  = 'u' // a file takes in another
 	factValue  = 'v' // the session wrote this value, which looks like a secret, into a file
 	factAwaits = 'b' // something that goes on runs what stands in a file, or will
+	factWrote  = 't' // the session wrote to the file: what it said itself (1), or what it brought from elsewhere (2)
 	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
@@ -405,6 +406,13 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 			s.copied(st, nameOfFile(f.Copy), nameOfFile(f.Name))
 			weight, within = s.Written(f.Copy), s.Inside(f.Copy)
 		}
+		keeps := f.Changed || f.Adds || f.Copy == "" && read.IsEdit() // what else is in the file
+		if now := s.whose(f, keeps); len(st.files) < maxFacts && !s.work().knows(factWrote, f.Name, now) {
+			st.files = append(st.files, factOf(factWrote, f.Name, now))
+		}
+		if f.Changed {
+			continue
+		}
 		shelved := uint64(0)
 		if f.Known && s.heard(f.From, 0) == 0 {
 			shelved = 1
@@ -434,7 +442,7 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 	for _, name := range names {
 		f := of[name]
 		place := spelledAt(a, f.Path)
-		keeps := f.Copy == "" && read.IsEdit() || !f.Sure && f.Copy == "" || s.liesElsewhere(name, place)
+		keeps := f.Adds || f.Copy == "" && read.IsEdit() || !f.Sure && f.Copy == "" || s.liesElsewhere(name, place)
 		for _, c := range []struct {
 			class byte
 			tier  uint64
@@ -726,6 +734,21 @@ func (s *State) runs(file uint64, depth int, looked *int) uint64 {
 		tier = max(tier, s.runs(taken, depth+1, looked))
 	}
 	return tier
+}
+
+// WroteTo reports whether the session has written to a file of this name, and brought nothing of
+// it from elsewhere: who reads it on the disk knows what it is. What was brought nobody has
+// looked at, whatever a look at it would find.
+func (s *State) WroteTo(name string) bool { return s.work().knows(factWrote, name, 1) }
+
+// whose is the tier of factWrote that a file has once it is written; keeps says that it still
+// holds what it held before.
+func (s *State) whose(f hazard.File, keeps bool) uint64 {
+	brought := f.Copy == "" && f.Text == "" && !f.Changed
+	if brought || f.Copy != "" && s.work().knows(factWrote, f.Copy, 2) || keeps && s.work().knows(factWrote, f.Name, 2) {
+		return 2
+	}
+	return 1
 }
 
 // Inside is how grave it would be to run what stands in such a file, or is made of it.

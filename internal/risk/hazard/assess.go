@@ -56,6 +56,9 @@ type Finding struct {
 	Message    string  // a sentence for a person
 	Pointer    string  // of the leaf
 	Start, End int     // span in the leaf's text, in bytes
+	// Beside says that it stands in no text of the call: the message says where, such as in a
+	// file that the call runs.
+	Beside bool
 }
 
 // Assessment is what was found in one tool call. The zero Assessment found nothing.
@@ -114,6 +117,7 @@ type assessor struct {
 	depth     int
 	runs      bool              // the leaf is a command, a program, a query or an address
 	written   files             // files that the call's commands wrote so far
+	addedTo   map[string]bool   // those of them that held something before, which is not known
 	addresses map[string]string // where those came from that were downloaded
 	implying  bool              // what is read is run by a program that was not told which file
 	supply    *supply           // what the program is given that is read next
@@ -179,7 +183,7 @@ func (a *assessor) report(code string, weight float64, at span) {
 	if at.end = min(at.end, a.size); at.end <= at.start || at.start < 0 {
 		at = span{0, a.size}
 	}
-	f := Finding{code, t.category, t.technique, weight, t.message, pointer, at.start, at.end}
+	f := Finding{Code: code, Category: t.category, Technique: t.technique, Weight: weight, Message: t.message, Pointer: pointer, Start: at.start, End: at.end}
 	if i, ok := a.seen[code+pointer]; ok {
 		if a.findings[i].Weight < weight {
 			a.findings[i] = f
@@ -284,11 +288,11 @@ func (a *assessor) assessment() Assessment {
 func SendsKept(name string) Finding {
 	if name == repository || name == workTree {
 		t := Default().effects["secret.shown"]
-		return Finding{Code: "secret.shown", Category: t.category, Technique: t.technique, Weight: 0.6,
+		return Finding{Beside: true, Code: "secret.shown", Category: t.category, Technique: t.technique, Weight: 0.6,
 			Message: "The call pushes a repository into which this session put what a place of secrets holds."}
 	}
 	t := Default().effects["exfil.secret"]
-	return Finding{Code: "exfil.secret", Category: t.category, Technique: t.technique, Weight: t.weight,
+	return Finding{Beside: true, Code: "exfil.secret", Category: t.category, Technique: t.technique, Weight: t.weight,
 		Message: fmt.Sprintf("The call sends %.80q, into which this session put what a place of secrets holds.", name)}
 }
 
@@ -516,8 +520,11 @@ func (a *assessor) read(c *call) {
 	}
 	a.lingers = a.lingers || slices.ContainsFunc(c.args, asksForBackground)
 	for _, l := range order {
+		ran, obeyed, ranIn := a.runFiles, a.obeyed, a.ranIn
 		a.leaf(c, l)
-		a.nested(c, l)
+		if a.nested(c, l); l.role == roleContent { // it is kept, and runs nothing yet
+			a.runFiles, a.obeyed, a.ranIn = ran, obeyed, ranIn
+		}
 	}
 	if a.depth == 0 && c.saysNoCommand() {
 		a.runs = true

@@ -137,6 +137,10 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 		before, ok := s.files.get(p)
 		if content = both(before, content); !ok {
 			content.known = content.text != ""
+			if s.addedTo == nil {
+				s.addedTo = map[string]bool{}
+			}
+			s.addedTo[p] = true
 		}
 	}
 	s.files.put(p, content)

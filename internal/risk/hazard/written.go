@@ -26,6 +26,9 @@ type File struct {
 	Sure   bool     // it is written whatever else the call does
 	Takes  []string // the files that it takes in, or has run, by their names
 	Text   string   // what is written
+	Adds   bool     // it is written behind what the file holds already
+	// Changed says that it is written to, and what it holds then is not known.
+	Changed bool
 }
 
 // maxRan is how many files of one call are told, of those that it runs and of those that it
@@ -302,7 +305,14 @@ func (r *Reading) Written() (files []File) {
 						files = append(files, File{Name: base, Weight: unseen(f.taint), Inside: unseen(f.taint), Path: name, Known: f.taint&fromShelf != 0, From: a.addresses[path.Clean(name)]})
 					}
 				case f.text != "":
-					add(name, f.text)
+					before := len(files)
+					if add(name, f.text); len(files) > before {
+						files[before].Adds = a.addedTo[name]
+					}
+				default:
+					if base := scriptName(name); base != "" && len(files) < maxRan && !strings.HasPrefix(name, "/dev/") {
+						files = append(files, File{Name: base, Path: name, Changed: true})
+					}
 				}
 			}
 			for _, pair := range a.copies {
@@ -343,71 +353,24 @@ func (r *Reading) IsEdit() bool {
 
 // ifRun is how grave it would be to run a file, and which files it takes in or has run.
 func (t *Table) ifRun(name, text string) (weight float64, takes []string) {
-	a := newAssessor(t)
-	a.runs = true
-	if len(text) > maxProgram {
-		text, a.cut = text[:maxProgram], true
-	}
-	a.size = len(text)
-	lang := languageOfFile(name, text)
-	base := path.Base(strings.TrimSpace(name))
-	if lang == "" && listed(".fish .nu .xsh .zsh .bats", path.Ext(base)) {
-		lang = "sh"
-	}
-	if lang == "" && listed("Gemfile Vagrantfile Brewfile Podfile Fastfile Dangerfile", base) || path.Ext(base) == ".gemspec" {
-		lang = "ruby"
-	}
-	build := isBuildFile(base)
-	base = strings.ToLower(base)
-	makes := strings.Contains(base, "makefile") || strings.HasSuffix(base, ".mk") || base == "justfile"
-	if isTaskFile(path.Base(name)) && base != "package.json" {
-		a.apart(span{0, len(text)}).taskFile(text)
-		return a.ofFile(base, text)
-	}
-	if l, ok := sourceOf(base); ok {
-		a.source(l, text, span{0, len(text)})
-		return a.ofFile(base, text)
-	}
-	if lang == "" && !makes && build {
-		return t.ifTaken(base, text), nil
-	}
-	if lang == "" && !makes && base != "package.json" && strings.Contains(base, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(base)) {
-		return 0, nil
-	}
-	at := span{0, len(text)}
-	switch {
-	case lang != "" && lang != "sh":
-		a.code(lang, text, at, false)
-	case lang == "sh":
-		a.command(text, nil)
-	case makes:
-		for line := range strings.Lines(text) {
-			if rest, ok := strings.CutPrefix(line, "\t"); ok {
-				a.command(strings.TrimLeft(rest, "@-+ "), &at)
-			} else if target, rest, ok := strings.Cut(line, ";"); ok && strings.Contains(target, ":") && !strings.Contains(target, "=") {
-				a.command(strings.TrimLeft(rest, "@-+ \t"), &at)
-			}
-		}
-	case base == "package.json":
-		for _, m := range packageScript.FindAllStringSubmatch(text, 64) {
-			a.command(unquoteDouble(m[1]), &at)
-		}
-	case strings.HasPrefix(strings.TrimSpace(text), "import ") || strings.HasPrefix(strings.TrimSpace(text), "from "):
-		a.code("python", text, at, false)
-	default:
-		a.command(text, nil)
-	}
-	return a.ofFile(base, text)
+	findings, takes := t.RunsFile(name, text, nil)
+	return graveness(findings), takes
 }
 
 // ifTaken is how grave it would be to run what stands in a file: of a script or a source all of
 // it, of others a line, a value, or what it hides in one of the usual ways.
 func (t *Table) ifTaken(name, text string) float64 {
+	a := newAssessor(t)
+	a.taken(name, text)
+	return graveness(withoutNotes(a.findings))
+}
+
+// taken judges that what stands in a file is run, if that is no script and no source.
+func (a *assessor) taken(name, text string) {
 	if _, isSource := sourceOf(name); isSource || languageOfFile(name, text) != "" {
-		return 0
+		return
 	}
 	text = text[:min(len(text), 16<<10)]
-	a := newAssessor(t)
 	a.size, a.runs, a.commands = len(text), true, maxTaken
 	s := a.apart(span{0, len(text)})
 	s.settingsText(text)
@@ -417,7 +380,6 @@ func (t *Table) ifTaken(name, text string) float64 {
 			s.taskFile(hidden)
 		}
 	}
-	return graveness(a.findings)
 }
 
 // maxTaken is how many commands of a text are judged that the call itself does not run.
@@ -447,19 +409,6 @@ func backwards(text string) (string, bool) {
 	runes := []rune(text)
 	slices.Reverse(runes)
 	return string(runes), true
-}
-
-// ofFile is what was read of a file. Of one that was too long to be read to its end nobody can
-// say what it does.
-func (a *assessor) ofFile(name, text string) (weight float64, takes []string) {
-	if weight = graveness(a.findings); a.cut {
-		weight = max(weight, 0.5)
-	}
-	takes = a.runFiles
-	for _, taken := range takenIn(name, text) {
-		takes = noted(takes, taken)
-	}
-	return weight, takes
 }
 
 // What files of some languages take in of others: behind the words for it, by the name of a file,
@@ -527,9 +476,7 @@ var everyModule = set("os sys re json time math typing pathlib subprocess collec
 func graveness(findings []Finding) float64 {
 	weight := 0.0
 	for _, f := range findings {
-		if f.Code != "text.unreadable" && f.Code != "command.not_understood" && f.Code != "shell.interactive" {
-			weight = max(weight, f.Weight)
-		}
+		weight = max(weight, f.Weight)
 	}
 	return weight
 }

@@ -1,0 +1,216 @@
+package hazard
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+)
+
+// unreadEnd is how grave it is that a program does more than was read of it.
+const unreadEnd = 0.5
+
+// RunsFile tells what running a file would do, by its name and what stands in it, and which files
+// it takes in or has run. words are what the program is told that runs it: of a makefile and of a
+// package's scripts only what they name is run; nil for all of it. Of data, prose, and what is
+// compiled nothing is told.
+func (t *Table) RunsFile(name, text string, words []string) (does []Finding, takes []string) {
+	a := newAssessor(t)
+	a.runs = true
+	if len(text) > maxProgram {
+		text, a.cut = text[:maxProgram], true
+	}
+	a.size = len(text)
+	base := path.Base(slashed(strings.TrimSpace(name)))
+	if !a.runsFile(base, text, words) {
+		return nil, nil
+	}
+	a.findings = withoutNotes(a.findings)
+	if clear(a.seen); a.cut {
+		a.report("command.not_understood", unreadEnd, span{0, len(text)})
+	}
+	takes = a.runFiles
+	for _, taken := range takenIn(strings.ToLower(base), text) {
+		takes = noted(takes, taken)
+	}
+	return a.findings, takes
+}
+
+// InFile is what a call does by running a file that does it.
+func (t *Table) InFile(file, code string, weight float64) Finding {
+	e := t.effects[code]
+	return Finding{
+		Code: code, Category: e.category, Technique: e.technique, Weight: weight, Beside: true,
+		Message: fmt.Sprintf("This stands in %.80q, which this session wrote and the call runs.", file),
+	}
+}
+
+// withoutNotes leaves out what is said of how a text is spelled or called, and not of what it does.
+func withoutNotes(findings []Finding) []Finding {
+	return slices.DeleteFunc(findings, func(f Finding) bool {
+		return listed("text.unreadable command.not_understood shell.interactive", f.Code)
+	})
+}
+
+// runsFile judges that a file is run, and reports whether it can be.
+func (a *assessor) runsFile(base, text string, words []string) bool {
+	at := span{0, len(text)}
+	lang := languageOfFile(base, text)
+	if lang == "" && listed(".fish .nu .xsh .zsh .bats", path.Ext(base)) {
+		lang = "sh"
+	}
+	if lang == "" && listed("Gemfile Vagrantfile Brewfile Podfile Fastfile Dangerfile", base) || path.Ext(base) == ".gemspec" {
+		lang = "ruby"
+	}
+	low := strings.ToLower(base)
+	source, isSource := sourceOf(low)
+	switch {
+	case low == "package.json":
+		for _, script := range packageScripts(text, words) {
+			a.command(script, &at)
+		}
+	case isTaskFile(base):
+		a.apart(at).taskFile(text)
+	case isSource:
+		a.source(source, text, at)
+	case lang == "sh":
+		a.command(text, nil)
+	case lang != "":
+		a.code(lang, text, at, false)
+	case strings.Contains(low, "makefile") || strings.HasSuffix(low, ".mk") || low == "justfile":
+		for _, line := range recipes(text, words) {
+			a.command(line, &at)
+		}
+	case isBuildFile(base):
+		a.taken(low, text)
+	case strings.Contains(low, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(low)):
+		return false
+	case strings.HasPrefix(strings.TrimSpace(text), "import ") || strings.HasPrefix(strings.TrimSpace(text), "from "):
+		a.code("python", text, at, false)
+	default:
+		a.command(text, nil)
+	}
+	return true
+}
+
+// recipes are the commands of a makefile that make runs for some targets, with those that
+// they need; all of them where it cannot be told.
+func recipes(text string, targets []string) []string {
+	rules := map[string][]string{} // what each target needs and runs
+	var all, first, now []string
+	open := targets == nil
+	for line := range strings.Lines(text) {
+		if recipe, ok := strings.CutPrefix(line, "\t"); ok {
+			recipe = strings.TrimLeft(strings.TrimRight(recipe, "\n"), "@-+ ")
+			all = append(all, recipe)
+			for _, target := range now {
+				rules[target] = append(rules[target], recipe)
+			}
+			open = open || now == nil // of a part of the file
+			continue
+		}
+		left, right, isRule := strings.Cut(line, ":")
+		if open = open || strings.Contains(line, "$(eval") || includes.MatchString(line); strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" || !isRule || strings.HasPrefix(right, "=") || strings.HasPrefix(right, ":=") || strings.Contains(left, "=") {
+			continue
+		}
+		now = strings.Fields(left)
+		open = open || strings.ContainsAny(left, "$%")
+		right, inline, _ := strings.Cut(right, ";")
+		for _, target := range now {
+			rules[target] = append(rules[target], right, inline)
+		}
+		if all = append(all, inline); first == nil && !strings.HasPrefix(left, ".") {
+			first = now[:min(len(now), 1)]
+		}
+	}
+	wanted := named(rules, targets)
+	if len(targets) == 0 {
+		wanted = first
+	}
+	if open || len(wanted) == 0 {
+		return all
+	}
+	return needed(rules, wanted)
+}
+
+// includes begins a line of a makefile that stands for others.
+var includes = lazyregexp.New(`^\s*(?:-?include|sinclude|load|import|define)\b|\.DEFAULT_GOAL|\.SECONDEXPANSION`)
+
+// packageScripts are the scripts of a package.json that its programs run for some words, with
+// those that these run in turn; all of them where it cannot be told.
+func packageScripts(text string, words []string) []string {
+	scripts := map[string][]string{}
+	var all []string
+	for _, m := range namedScript.FindAllStringSubmatch(text, 256) {
+		script := unquoteDouble(m[2])
+		scripts[m[1]], all = append(scripts[m[1]], script), append(all, script)
+	}
+	wanted := named(scripts, words)
+	for _, name := range slices.Clone(wanted) {
+		wanted = append(wanted, "pre"+name, "post"+name)
+	}
+	if words != nil && (len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return listed(packing, w) })) {
+		wanted = append(wanted, strings.Fields("preinstall install postinstall preprepare prepare postprepare prepublish prepublishOnly prepack postpack dependencies preversion version postversion")...)
+	}
+	if len(wanted) == 0 || strings.Contains(text, "\\u") {
+		return all
+	}
+	return needed(scripts, wanted)
+}
+
+// namedScript is a member of a package.json that is a text; packing are words by which its
+// programs put packages together, for which they run scripts of theirs.
+var (
+	namedScript = lazyregexp.New(`"([\w:./-]+)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
+	packing     = "install i ci add it cit update up link publish pack version rebuild remove uninstall"
+)
+
+// named are those words that name something.
+func named(of map[string][]string, words []string) (names []string) {
+	for _, w := range words {
+		if _, ok := of[w]; ok {
+			names = append(names, w)
+		}
+	}
+	return names
+}
+
+// needed are the commands that stand under some names, and under those that these speak of in
+// turn: whether a word names something is not asked of the programs around it.
+func needed(of map[string][]string, names []string) (commands []string) {
+	done := map[string]bool{}
+	for len(names) > 0 {
+		name := names[0]
+		if names = names[1:]; done[name] {
+			continue
+		}
+		done[name] = true
+		for _, command := range of[name] {
+			commands = append(commands, command)
+			for other := range of {
+				if !done[other] && speaksOf(command, other) {
+					names = append(names, other, "pre"+other, "post"+other)
+				}
+			}
+		}
+	}
+	return commands
+}
+
+// speaksOf reports whether a command has a word, or a pattern that stands for it.
+func speaksOf(command, word string) bool {
+	for w := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'`$", r) }) {
+		if w == word || strings.ContainsAny(w, "*?[{") && (strings.ContainsAny(w, "{") || matches(w, word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches reports whether a pattern of a path stands for a name.
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok || err != nil
+}
