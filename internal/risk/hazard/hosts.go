@@ -104,6 +104,7 @@ func (a *assessor) speaksTo(address string) {
 	if a.watch != nil && a.watch.URL != nil {
 		a.watch.URL(address)
 	}
+	a.packedSecret(address, span{})
 	if h := hostOf(address); h.addr.IsValid() && h.kind() == "public" {
 		a.bare = true
 	}
@@ -144,6 +145,7 @@ func (a *assessor) url(raw string, at span) {
 	if low := strings.ToLower(decodePath(strings.ReplaceAll(raw, "+", " "))); strings.Contains(low, "private key-----") {
 		a.report("exfil.secret", 0, at) // whoever opens an address has sent what it says
 	}
+	a.packedSecret(raw, at)
 	h := hostOf(raw)
 	kind := h.kind()
 	switch {
