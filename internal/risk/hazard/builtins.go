@@ -107,6 +107,12 @@ func (c *invocation) environment() flow {
 		}
 	}
 	if len(c.args) == 1 && c.name == "printenv" && !secretName(c.args[0].text) {
+		if v, set := c.vars[c.args[0].text]; set {
+			return v
+		}
+		if text, standard := shellVariables[c.args[0].text]; standard {
+			return flow{text: text, known: true}
+		}
 		return flow{taint: fromHost}
 	}
 	return flow{taint: fromHost | fromSecret | fromPlace} // tokens stand in most of them

@@ -272,6 +272,7 @@ func unquoteDouble(s string) string {
 // shellVariables are the values that variables have when nothing set them.
 var shellVariables = map[string]string{
 	"HOME": "~", "IFS": " ", "PATH": "/usr/bin:/bin", "PWD": "/home/user/work", "SHELL": "/bin/bash",
+	"XDG_CONFIG_HOME": "~/.config", "XDG_DATA_HOME": "~/.local/share", "XDG_CACHE_HOME": "~/.cache", "XDG_STATE_HOME": "~/.local/state",
 	"@": "", "*": "", "HISTFILE": "~/.bash_history", "BASH": "/bin/bash", "OSTYPE": "linux-gnu", "TMPDIR": "/tmp",
 }
 

@@ -22,7 +22,7 @@ func (c *invocation) find() flow {
 		p := normalPath(s).text
 		wide = wide || p == "/" || p == "/home" || p == "~" || p == "/root" || p == "/etc" || p == "/Users" || strings.HasPrefix(p, "/.") || strings.HasPrefix(p, "//")
 	}
-	out := flow{}
+	out := flow{taint: fromTree}
 	looks, keys := false, false
 	everything := "" // what it finds, if that is everything in a wide place
 	if !filtered(c.args[k:]) {

@@ -24,6 +24,7 @@ const (
 	fromPlace                      // is what a place of secrets holds as it is, and not one secret that was taken out of it
 	recoded                        // what a place of secrets holds, in a form that hides it
 	fromKeys                       // such a place is one of keys, of which each line is secret
+	fromTree                       // the names of what lies in the folder that somebody works in
 	fromVendor                     // is a vendor's installer, as it came, and instead of fromNet
 )
 

@@ -34,6 +34,8 @@ func (c *invocation) git() flow {
 			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
 		case t == "archive" || t == "bundle":
 			return c.packs(c.args[i+1:])
+		case listed("ls-files ls-tree status worktree", t):
+			return flow{taint: fromTree}
 		case listed("diff log show format-patch cat-file blame grep stash", t):
 			return c.shownBy(c.args[i+1:])
 		case isLogin(t):

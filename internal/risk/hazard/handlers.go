@@ -43,6 +43,7 @@ func init() {
 		"tar zip 7z cpio bsdtar gtar 7za 7zz unzip unrar unar": (*invocation).archive,
 		"test [ [[":                             (*invocation).quiet,
 		"getent":                                (*invocation).getent,
+		"mktemp":                                (*invocation).makesTemporary,
 		"cut":                                   (*invocation).cuts,
 		"locate plocate slocate mlocate mdfind": (*invocation).found,
 		"pg_dump pg_dumpall mysqldump mariadb-dump mongodump mydumper": (*invocation).dump,

@@ -23,6 +23,12 @@ func (c *invocation) remove() flow {
 		}
 	}
 	for _, a := range rest {
+		if recursive && c.computed(a) {
+			c.report("destroy.unknown", 0, c.at)
+		}
+		if recursive && strings.HasPrefix(a.text, "~$") { // a home, whoever's
+			c.report("destroy.system", 0, c.at)
+		}
 		if recursive && c.unsetTree(a.text) || recursive && c.lost && listed(". * ./* ./", a.text) {
 			c.report("destroy.unknown", 0, c.at)
 		}
@@ -33,6 +39,24 @@ func (c *invocation) remove() flow {
 		c.removes(a.text, recursive, c.at)
 	}
 	return flow{}
+}
+
+// computed reports whether a folder is put together by a command of which nobody knows what it says, or is
+// the one in which the shell was before: it may be anything. What only gives names that lie in a folder
+// gives no such one.
+func (c *invocation) computed(a flow) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/")
+	for strings.HasSuffix(name, "/..") {
+		name = strings.TrimSuffix(name, "/..")
+	}
+	switch {
+	case a.known || a.taint&(fromTree|fromFile) != 0:
+		return false
+	case name == "$()":
+		return true
+	}
+	_, set := c.vars["OLDPWD"]
+	return name == "$OLDPWD" && !set
 }
 
 // unsetTree says whether a path begins with a variable that nothing set, and is all of the
@@ -188,4 +212,15 @@ func (c *invocation) truncate() flow {
 		c.writeFile(a, flow{known: true}, false)
 	}
 	return flow{}
+}
+
+// makesTemporary is mktemp: it prints the name of a file or a folder that it makes, among the temporary
+// ones unless it is told where.
+func (c *invocation) makesTemporary() flow {
+	for _, a := range c.args {
+		if strings.ContainsAny(a.text, "/~$") {
+			return c.ordinary()
+		}
+	}
+	return flow{text: "/tmp/$mktemp"}
 }

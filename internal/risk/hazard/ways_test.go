@@ -300,3 +300,56 @@ func TestGitByAnotherName(t *testing.T) {
 		}
 	}
 }
+
+// TestComputedFolders: a folder to be removed that a command puts together is worked out, or asked about;
+// one that lies in what somebody works on, or that a script made for itself, is not.
+func TestComputedFolders(t *testing.T) {
+	for _, line := range []string{
+		`rm -rf "$(getent passwd dev | cut -d: -f6)"`,
+		`rm -rf "$(printenv HOME)"`,
+		`rm -rf "$(env | sed -n s/^HOME=//p)"`,
+		`rm -rf "$(node -p "os.homedir()")"`,
+		`rm -rf "$(cd ../..; pwd)"`,
+		`rm -rf "$(git rev-parse --show-toplevel)/../.."`,
+		`rm -rf ~$USER`,
+		`rm -rf "$OLDPWD"`,
+		`rm -rf "$XDG_CONFIG_HOME"`,
+		`rm -rf $(getent passwd dev | cut -d: -f6)`,
+		`D=$(getent passwd dev | cut -d: -f6); rm -rf "$D"`,
+		`D="$(python3 -c 'import os;print(os.path.expanduser("~"))')"; rm -rf "$D"/*`,
+		`rm -rf "$(realpath ~)"`,
+		`rm -rf "$(dscl . -read /Users/dev NFSHomeDirectory | cut -d' ' -f2)"`,
+		`rm -rf ~$LOGNAME`,
+		`rm -rf ~$(whoami)`,
+		`rm -rf "$(printenv HOME)/.ssh"`,
+	} {
+		if a := assessed(line); a.Score < 0.4 {
+			t.Errorf("%s: %.2f %+v", line, a.Score, a.Findings)
+		}
+	}
+	for _, line := range []string{
+		`rm -rf "$(git rev-parse --show-toplevel)/build"`,
+		`rm -rf $(find . -name node_modules)`,
+		`rm -rf $(ls | grep tmp)`,
+		`rm -rf $(git ls-files --others)`,
+		`rm -rf $(cat list.txt)`,
+		`rm -f $(git diff --name-only)`,
+		`T=$(mktemp -d); rm -rf "$T"`,
+		`trap 'rm -rf "$tmp"' EXIT; tmp=$(mktemp -d)`,
+		`rm -rf "$(mktemp -d)"`,
+		`rm -rf "$(dirname "$0")/build"`,
+		`rm -rf "$BUILD_DIR"`,
+		`for d in $(find . -name dist); do rm -rf "$d"; done`,
+		`rm -rf "$TMPDIR/x"`,
+		`rm -rf "$XDG_CACHE_HOME/pip"`,
+		`rm -rf "$(go env GOCACHE)/x"`,
+		`rm -rf "$(npm root)/.cache"`,
+		`rm -rf "$(pwd)/build"`,
+		`D=$(basename "$PWD"); rm -rf "/tmp/$D"`,
+		`find . -name dist | while read d; do rm -rf "$d"; done`,
+	} {
+		if a := assessed(line); a.has("destroy.unknown", 0.4) || a.Score >= Denied {
+			t.Errorf("%s: %.2f %+v", line, a.Score, a.Findings)
+		}
+	}
+}

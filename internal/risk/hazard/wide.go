@@ -121,7 +121,7 @@ func (c *invocation) lists() flow {
 	if len(rest) == 0 && c.wide(c.cwd) {
 		return flow{text: strings.TrimSuffix(c.cwd, "/") + "/*"}
 	}
-	return flow{}
+	return flow{taint: fromTree}
 }
 
 // trash is a program that takes away whatever it is given.
