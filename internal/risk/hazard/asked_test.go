@@ -55,6 +55,8 @@ func TestAgentsSettings(t *testing.T) {
 	}{
 		{"Config", []act.Leaf{{Arg: "setting", Pointer: "/setting", Text: "permissions.defaultMode"}, {Arg: "value", Pointer: "/value", Text: "bypassPermissions"}}, true},
 		{"set_mode", []act.Leaf{{Arg: "mode", Pointer: "/mode", Text: "yolo"}}, true}, {"Config", []act.Leaf{{Arg: "setting", Pointer: "/setting", Text: "theme"}, {Arg: "value", Pointer: "/value", Text: "dark"}}, false},
+		{"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "echo y > /dev/tty"}}, true}, {"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "echo approve > /proc/$PPID/fd/0"}}, true}, {"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "printf 'y\\n' | tee /proc/4242/fd/0"}}, true},
+		{"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "echo building > /dev/tty"}}, false}, {"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "echo > /dev/tty"}}, false}, {"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "aider --yes --message x"}}, true},
 		{"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "claude mcp add x -- /tmp/x"}}, true}, {"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "codex mcp add x --env A=b -- /var/tmp/x --serve"}}, true}, {"Bash", []act.Leaf{{Arg: "command", Pointer: "/command", Text: "claude mcp add x -- npx -y @scope/server"}}, false},
 	} {
 		if got := Assess(tt.tool, tt.args).Score; got >= 0.4 != tt.asked {

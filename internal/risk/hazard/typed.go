@@ -130,7 +130,7 @@ func (s *shell) typed(to, text string) {
 	for line := range strings.SplitAfterSeq(all, "\n") {
 		whole := strings.HasSuffix(line, "\n")
 		line = strings.TrimSpace(line)
-		if agreeing.MatchString(line) || orderly.MatchString(line) || line == "" && whole {
+		if agreeing.MatchString(line) || orderly.MatchString(line) || line == "" && whole && to != "/dev/tty" {
 			s.report("defense.answered", 0, s.at)
 		}
 	}
@@ -152,8 +152,8 @@ func (a *assessor) answersIn(code string, at span) {
 	}
 }
 
-// terminal is the file of a terminal of somebody.
-var terminal = lazyregexp.New(`^/dev/(?:pts/[\d*?\[]+.*|tty[\dSs]\S*|ttys\d+|vcs\S*)$`)
+// terminal is the file of a terminal of somebody, or what a process reads.
+var terminal = lazyregexp.New(`^/dev/(?:pts/[\d*?\[]+.*|tty[\dSs]\S*|ttys\d+|vcs\S*|tty)$|^/proc/[^/]+/fd/0$`)
 
 // answersAt judges what is written to a terminal's file.
 func (s *shell) answersAt(file string, content flow) {
