@@ -36,15 +36,13 @@ func (c *invocation) container() flow {
 			c.report("code.container_escape", 0.5, c.at)
 		}
 	}
-	if len(c.args) > 2 && c.args[0].text == "exec" || len(c.args) > 3 && c.args[0].text == "compose" && c.args[1].text == "exec" {
-		if words := c.inContainer(); len(words) > 0 {
-			fed := c.fed
-			c.fed = true // a shell there is opened to look around
-			elsewhere := c.other
-			c.other = c.other || other || hasWord(c.joined(c.args[:len(c.args)-len(words)]).text, inUse)
-			c.kept(0.9, 0.36, func() { c.invoke(words, c.in, c.wrap+1) })
-			c.fed, c.other = fed, elsewhere
-		}
+	if words := c.inContainer(); len(words) > 0 {
+		fed, elsewhere, composed := c.fed, c.other, c.composed
+		c.fed = true // a shell there is opened to look around
+		c.composed = !other && c.ownService()
+		c.other = c.other || other || hasWord(c.joined(c.args[:len(c.args)-len(words)]).text, inUse)
+		c.kept(0.9, 0.36, func() { c.invoke(words, c.in, c.wrap+1) })
+		c.fed, c.other, c.composed = fed, elsewhere, composed
 	}
 	// What runs inside: docker exec name command, docker run image command.
 	if len(c.args) > 1 && (c.args[0].text == "exec" || c.args[0].text == "run") && !mounts {
@@ -98,10 +96,20 @@ func (c *invocation) ofDaemon() (args []flow, other bool) {
 // inContainer is the command that runs in a container that is there: what it deletes there is
 // gone, too.
 func (c *invocation) inContainer() []flow {
-	args := c.args[1:]
-	if c.args[0].text == "compose" {
-		args = c.args[2:]
+	args := c.args
+	if len(args) > 0 && args[0].text == "compose" {
+		args = args[1:]
+		for len(args) > 1 && strings.HasPrefix(args[0].text, "-") {
+			if listed("-f --file -p --project-name --project-directory --profile --env-file --ansi --parallel --progress", args[0].text) {
+				args = args[1:]
+			}
+			args = args[1:]
+		}
 	}
+	if len(args) < 3 || args[0].text != "exec" {
+		return nil
+	}
+	args = args[1:]
 	for i := 0; i < len(args); i++ {
 		switch t := args[i].text; {
 		case listed("-e --env -u --user -w --workdir --env-file --index --detach-keys", t):

@@ -33,6 +33,11 @@ func (c *invocation) copy() flow {
 	if len(rest) == 0 {
 		return flow{}
 	}
+	for _, o := range []string{"-m", "--mode"} {
+		if mode, ok := options[o]; ok && c.name == "install" && givesIdentity(mode.text) {
+			c.report("priv.setuid", 0.8, c.at)
+		}
+	}
 	from, to := rest[:len(rest)-1], rest[len(rest)-1]
 	remote := func(t string) bool {
 		i := strings.IndexByte(t, ':')
@@ -123,7 +128,7 @@ func (c *invocation) copy() flow {
 		c.report("persist.startup", 0.5, c.at)
 	}
 	if len(from) == 1 && c.name != "rsync" {
-		c.same = c.isCalled(to.text, from[0].text)
+		c.same = c.isCalled(to.text, from[0].text) || c.name != "ln" && ownTools[path.Base(to.text)] && path.Base(to.text) == path.Base(from[0].text)
 		defer func() { c.same = false }()
 	}
 	c.writeFile(flow{text: strings.TrimSuffix(to.text, "/"), known: to.known}, content, false)
@@ -133,6 +138,9 @@ func (c *invocation) copy() flow {
 		c.files.put(strings.TrimSuffix(to.text, "/")+"/"+name, content)
 	}
 	to.text = c.through(to.text, c.name != "ln" && c.name != "mv")
+	if inside := normalPath(strings.TrimSuffix(to.text, "/") + "/" + name).text; c.shadows(inside) && !ownTools[name] && !strings.HasPrefix(from[0].text, "/") {
+		c.report("code.library_hijack", 0.6, c.at)
+	}
 	if name != "" && placeOf(normalPath(to.text).text).name == "" {
 		inside := strings.TrimSuffix(to.text, "/") + "/" + name
 		if q := c.from(inside); q != "" {
@@ -169,6 +177,10 @@ func (c *invocation) fillsHome(from []flow, to flow, options map[string]flow) bo
 		return all && (name == "." || name == "" && c.name == "rsync" && a.text != "") || strings.HasPrefix(name, "*") || strings.HasPrefix(name, ".") && strings.ContainsAny(name, "*[?{")
 	})
 }
+
+// ownTools are programs that come from their makers, and not with the system: who puts one of them
+// among the programs under its name puts it in no other's place.
+var ownTools = set("kubectl docker node npm")
 
 // isBackup reports whether a name is another's with what people put behind the names of copies.
 func isBackup(name, copy string) bool {

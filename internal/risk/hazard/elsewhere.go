@@ -13,17 +13,20 @@ import (
 // onOther judges what runs on another machine: the same as here, but that a login begins in the
 // home folder, and that whoever opens a shell there looks around.
 func (c *invocation) onOther(read func()) {
-	fed := c.fed
-	c.elsewhere(read)
+	fed, own := c.fed, c.ownService()
+	c.elsewhere(func() {
+		c.composed = own
+		read()
+	})
 	c.fed = fed
 }
 
 // elsewhere calls read for what runs on another machine.
 func (a *assessor) elsewhere(read func()) {
-	cwd, other := a.cwd, a.other
-	a.cwd, a.other = "~", true
+	cwd, other, composed := a.cwd, a.other, a.composed
+	a.cwd, a.other, a.composed = "~", true, false
 	a.kept(0.9, 0, read)
-	a.cwd, a.other = cwd, other
+	a.cwd, a.other, a.composed = cwd, other, composed
 }
 
 // remoteTools are words in the names of tools whose commands run on another machine.

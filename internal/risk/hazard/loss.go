@@ -56,7 +56,27 @@ func (c *invocation) takesAway() {
 	if noResources[c.name] || tellers[c.name] {
 		return
 	}
+	if o, ok := c.table.options[c.name]; ok && o.wraps >= 0 && noResources[c.wrapped(o)] {
+		return // whose words are those of the command that it runs, which is judged by itself
+	}
 	c.verbAndThing(c.args, packageRunners[c.name])
+}
+
+// wrapped is the name of the command that a wrapper runs; empty for none.
+func (c *invocation) wrapped(o options) string {
+	skip := o.wraps
+	for i := 0; i < len(c.args); i++ {
+		switch t := c.args[i].text; {
+		case listed(o.takes, t):
+			i++
+		case strings.HasPrefix(t, "-"), isName(before(t, '=')) && strings.Contains(t, "="):
+		case skip > 0:
+			skip--
+		default:
+			return baseName(t)
+		}
+	}
+	return ""
 }
 
 // sqlClients are programs that take queries as words; manyStores take away, one after the

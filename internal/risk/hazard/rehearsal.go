@@ -43,8 +43,12 @@ var (
 // it is given, or by the name of a database on this machine.
 func (c *invocation) rehearses() bool {
 	switch {
-	case c.tunnelled, c.other && !c.names("-h", "--host"):
+	case c.tunnelled:
 		return false // another database than the one that it seems to be
+	case c.composed && c.emptiesOwnCache():
+		return true
+	case c.other && !c.names("-h", "--host"):
+		return false
 	case c.takesTestStores():
 		return true
 	case c.givenTestAddress():
@@ -71,6 +75,8 @@ func (c *invocation) rehearses() bool {
 		return c.dropsTests()
 	case c.name == "sqlite3":
 		return c.testFile()
+	case c.name == "duckdb":
+		return c.testFile() || c.makesTablesAnew()
 	case c.name == "redis-cli" || c.name == "valkey-cli":
 		return c.testCache()
 	case c.name == "mongosh" || c.name == "mongo":
@@ -171,6 +177,13 @@ func (c *invocation) chooses() {
 		c.cluster = words[n-1]
 	case c.name == "minikube" && n == 1 && words[0] == "start":
 		c.cluster = "minikube"
+	case c.name == "kind" && n > 1 && words[0] == "create" && words[1] == "cluster" && len(c.valueOf("--kubeconfig")) == 0:
+		c.cluster = "kind-kind" // which becomes the one that is chosen
+		for _, v := range c.valueOf("--name", "-n") {
+			c.cluster = "kind-" + v.text
+		}
+	case c.name == "k3d" && n == 3 && words[0] == "cluster" && words[1] == "create" && !c.names("--kubeconfig-switch-context=false", "--kubeconfig-update-default=false"):
+		c.cluster = "k3d-" + words[2]
 	}
 }
 
@@ -466,6 +479,42 @@ func (c *invocation) testFile() bool {
 	return (file == ":memory:" || testName(baseName(file))) && c.in.text == ""
 }
 
+// makesTablesAnew reports whether a query takes nothing from a database that is a file but tables
+// which the same query makes again, out of files, as one does who looks into data.
+func (c *invocation) makesTablesAnew() bool {
+	file, dropped, made := "", map[string]bool{}, map[string]bool{}
+	for i, a := range c.args {
+		switch {
+		case !a.known || c.in.text != "":
+			return false
+		case i > 0 && listed("-c -s", c.args[i-1].text):
+			for statement := range strings.SplitSeq(strings.ToLower(a.text), ";") {
+				words := strings.Fields(statement)
+				switch {
+				case len(words) == 0 || words[0] == "select":
+				case len(words) == 5 && strings.Join(words[:4], " ") == "drop table if exists":
+					dropped[words[4]] = true
+				case len(words) > 3 && words[0] == "create" && words[1] == "table":
+					made[words[2]] = true
+				default:
+					return false
+				}
+			}
+		case listed("-c -s", a.text):
+		case file == "" && !strings.HasPrefix(a.text, "-") && !strings.Contains(a.text, ":"):
+			file = a.text
+		default:
+			return false
+		}
+	}
+	for name := range dropped {
+		if !made[name] {
+			return false
+		}
+	}
+	return file != "" && len(dropped) > 0 && !hasWord(baseName(file), inUse)
+}
+
 // testCache reports whether one database of a cache on this machine is emptied.
 func (c *invocation) testCache() bool {
 	at := ""
@@ -503,6 +552,22 @@ func (c *invocation) testCache() bool {
 		}
 	}
 	return at == "flushdb"
+}
+
+// emptiesOwnCache reports whether a client of a cache, that runs in a container of one's own project,
+// empties the cache of that container.
+func (c *invocation) emptiesOwnCache() bool {
+	return listed("redis-cli valkey-cli", c.name) && !slices.ContainsFunc(c.args, func(a flow) bool {
+		return !a.known || !listed("flushall flushdb async sync", strings.ToLower(a.text))
+	})
+}
+
+// ownService reports whether a command is run in a container of the project that somebody works on.
+func (c *invocation) ownService() bool {
+	composes := strings.HasSuffix(c.name, "-compose") || len(c.args) > 0 && c.args[0].text == "compose"
+	return composes && listed("docker podman nerdctl docker-compose podman-compose", c.name) && !c.other && c.names("exec") && c.inOwnFolder() &&
+		!c.gives("DOCKER_HOST", "DOCKER_CONTEXT", "COMPOSE_PROJECT_NAME", "COMPOSE_FILE") && len(c.valueOf("-H", "--host", "--context", "-p", "--project-name")) == 0 &&
+		!slices.ContainsFunc(c.args, func(a flow) bool { return !a.known || hasWord(a.text, inUse) })
 }
 
 // testAddress reports whether the address of a database names one of tests on this machine, and

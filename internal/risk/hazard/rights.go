@@ -146,3 +146,16 @@ func (c *invocation) chattr() flow {
 	}
 	return flow{}
 }
+
+// givesIdentity reports whether a mode has whoever runs the file become its owner.
+func givesIdentity(mode string) bool {
+	if isDigits(mode) {
+		return len(mode) >= 4 && mode[len(mode)-4] >= '4'
+	}
+	for part := range strings.SplitSeq(mode, ",") {
+		if at := strings.IndexAny(part, "+="); at >= 0 && strings.Contains(part[at:], "s") && (at == 0 || strings.ContainsAny(part[:at], "ua")) {
+			return true
+		}
+	}
+	return false
+}
