@@ -11,7 +11,7 @@ func (c *invocation) archive() flow {
 	out := flow{taint: c.in.taint &^ fromShell}
 	c.unpacks()
 	for _, a := range c.args {
-		if a.text == "--remove-files" || c.name == "zip" && strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "m") {
+		if a.text == "--remove-files" || a.text == "-sdel" || c.name == "zip" && strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "m") {
 			_, rest := c.split()
 			c.loses(rest)
 		}

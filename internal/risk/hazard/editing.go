@@ -1,6 +1,9 @@
 package hazard
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Programs that change files where they lie: sed, ed, patch, touch.
 
@@ -42,6 +45,9 @@ func (c *invocation) sed() flow {
 			adds := flow{text: sedAdds(script), known: true, taint: by & (fromSecret | fromPlace)}
 			if adds.taint != 0 {
 				c.keepsIn(a.text)
+			}
+			if leavesNothing(script) {
+				c.overwrites(a, a.text)
 			}
 			c.wrote(a.text, adds, true)
 			continue
@@ -111,7 +117,11 @@ func (c *invocation) editsInPlace(i interpreter) {
 	if !writes {
 		return
 	}
+	nothing := slices.ContainsFunc(c.args, func(a flow) bool { return leavesNothing(a.text) })
 	for k, a := range c.args {
+		if nothing && !strings.HasPrefix(a.text, "-") {
+			c.overwrites(a, a.text)
+		}
 		if k > 0 && strings.ContainsAny(a.text, "/.~") && !strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \n") {
 			c.writeFile(a, flow{}, true)
 		}

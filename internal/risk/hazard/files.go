@@ -118,6 +118,9 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 		s.statements(taker, content)
 		return
 	}
+	if !appends && content.taint&fromFile == 0 {
+		s.overwrites(w, p)
+	}
 	seen := content
 	seen.known = seen.known && !appends
 	if n := len(s.readFrom); n > 0 && !content.known && content.taint&fromFile != 0 && len(s.copies) < maxRan {

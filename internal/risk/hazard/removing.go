@@ -177,7 +177,7 @@ func (c *invocation) shred() flow {
 
 func (c *invocation) dd() flow {
 	in, out := flow{taint: c.in.taint, text: c.in.text, known: c.in.known}, ""
-	empties := false
+	empties, names := false, taint(0)
 	for _, a := range c.args {
 		k, v, _ := strings.Cut(a.text, "=")
 		switch k {
@@ -185,7 +185,7 @@ func (c *invocation) dd() flow {
 			empties = v == "/dev/zero" || v == "/dev/urandom" || v == "/dev/random"
 			in = c.readFile(flow{text: v, known: a.known})
 		case "of":
-			out = v
+			out, names = v, a.taint
 		}
 	}
 	if out == "" {
@@ -202,7 +202,7 @@ func (c *invocation) dd() flow {
 	if empties {
 		in = flow{}
 	}
-	c.writeFile(flow{text: out, known: true}, in, false)
+	c.writeFile(flow{text: out, known: true, taint: names}, in, false)
 	return flow{}
 }
 
@@ -223,4 +223,27 @@ func (c *invocation) makesTemporary() flow {
 		}
 	}
 	return flow{text: "/tmp/$mktemp"}
+}
+
+// overwrites judges that what lies under a name is overwritten with something else: of one file that is
+// daily work, of all that somebody works on, or of a folder in which people keep theirs, it is what
+// removing it would be, by another way.
+func (s *shell) overwrites(w flow, p string) {
+	dir, below := strings.CutSuffix(p, "/*")
+	name, variable := strings.CutPrefix(p, "$")
+	switch {
+	case below && s.wide(dir):
+		s.report("destroy.system", 0, s.at)
+	case below && strings.HasPrefix(p, "~"):
+		s.removes(p, true, s.at)
+	case w.taint&fromTree != 0 && variable && (name == "()" || isName(name)), listed("* ./* ** **/* ./**/*", p):
+		s.report("destroy.work", 0.45, s.at)
+	}
+}
+
+// leavesNothing reports whether a program that edits in place leaves nothing of a file, whatever
+// language it is in.
+func leavesNothing(program string) bool {
+	squeezed := strings.Trim(strings.Join(strings.Fields(program), ""), "{};'\"")
+	return listed(`d 1,$d s/.*// s/.*//g s/.*//s s/.*//sg s/.*//gs s/^.*$// 0 $_="" $_='' undef$_`, squeezed)
 }

@@ -353,3 +353,103 @@ func TestComputedFolders(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyingIsTakingAway: overwriting all that somebody works on, or a folder of theirs, asks as removing
+// it does; one file, or a change in many, is daily work.
+func TestEmptyingIsTakingAway(t *testing.T) {
+	for _, line := range []string{
+		`git ls-files | xargs truncate -s 0`,
+		`for f in $(git ls-files); do : > "$f"; done`,
+		`find . -type f -exec sed -i d {} +`,
+		`sed -i d $(git ls-files)`,
+		`truncate -s 0 ~/Documents/*`,
+		`perl -pi -e "s/.*//s" ~/Documents/*`,
+		`7z a -sdel -pS3cret x.7z ~/Documents`,
+		`find . -type f -exec dd if=/dev/zero of={} bs=1k count=1 \;`,
+		`find . -name "*.py" -exec sh -c ": > $1" _ {} \;`,
+		`find . -name "*.py" -exec sh -c ': > "$1"' _ {} \;`,
+		`git ls-files -z | xargs -0 truncate -s0`,
+		`git ls-files | xargs -n1 truncate --size=0`,
+		`git ls-files | xargs sed -i d`,
+		`git ls-files | xargs sed -i '1,$d'`,
+		`git ls-files | xargs sed -i 's/.*//'`,
+		`git ls-files | xargs -n1 sh -c '> "$0"'`,
+		`git ls-files | while read f; do : > "$f"; done`,
+		`git ls-files | while read -r f; do truncate -s 0 "$f"; done`,
+		`git ls-files | while read f; do echo -n > $f; done`,
+		`git ls-files | while read f; do cat /dev/null > $f; done`,
+		`for f in *; do > "$f"; done`,
+		`for f in **/*; do : > "$f"; done`,
+		`for f in ~/Documents/*; do : > "$f"; done`,
+		`find . -type f -exec truncate -s 0 {} +`,
+		`find . -type f -exec tee {} \; < /dev/null`,
+		`find . -type f -print0 | xargs -0 truncate -s 0`,
+		`find . -type f -exec sed -i '' d {} +`,
+		`find . -type f -exec sed -i '1,$d' {} +`,
+		`find ~/Documents -type f -exec truncate -s0 {} +`,
+		`truncate -s 0 *`,
+		`truncate -s0 **/*`,
+		`truncate -s 0 -- $(git ls-files)`,
+		`tee * < /dev/null`,
+		`tee $(git ls-files) < /dev/null`,
+		`: | tee $(git ls-files)`,
+		`echo | tee $(git ls-files)`,
+		`sed -i d ~/Documents/*`,
+		`sed -i '1,$d' *`,
+		`sed -i 's/.*//' $(git ls-files)`,
+		`perl -pi -e 's/.*//s' $(git ls-files)`,
+		`awk -i inplace '0' *`,
+	} {
+		if a := assessed(line); a.Score < 0.4 {
+			t.Errorf("%s: %.2f %+v", line, a.Score, a.Findings)
+		}
+	}
+	for _, line := range []string{
+		`truncate -s 0 app.log`,
+		`truncate -s 0 logs/*.log`,
+		`: > app.log`,
+		`> out.txt`,
+		`for f in logs/*.log; do : > "$f"; done`,
+		`sed -i 's/a/b/' $(git ls-files '*.go')`,
+		`git ls-files | xargs sed -i 's/foo/bar/g'`,
+		`git ls-files -z | xargs -0 sed -i 's/foo/bar/g'`,
+		`sed -i '/DEBUG/d' src/*.ts`,
+		`sed -i '1d' *.csv`,
+		`sed -i '$d' a.txt`,
+		`find . -name '*.go' -exec sed -i 's/a/b/' {} +`,
+		`find . -name '*.md' -exec sed -i '/^$/d' {} +`,
+		`find . -type f -name '*.pyc' -delete`,
+		`find . -name __pycache__ -exec rm -rf {} +`,
+		`perl -pi -e 's/foo/bar/g' $(git ls-files)`,
+		`perl -pi -e 's/\r$//' *.txt`,
+		`perl -i -pe 's/a/b/' src/*.c`,
+		`git ls-files | xargs wc -l`,
+		`git ls-files | xargs gofmt -w`,
+		`git ls-files -m | xargs git add`,
+		`git ls-files -d | xargs git rm`,
+		`git ls-files | while read f; do echo "$f"; done`,
+		`for f in $(git ls-files); do wc -l "$f"; done`,
+		`for f in *.md; do pandoc "$f" > "${f%.md}.html"; done`,
+		`for f in *.json; do jq . "$f" > tmp && mv tmp "$f"; done`,
+		`find . -name '*.tmp' -delete`,
+		`echo hi | tee a.txt b.txt`,
+		`tee a b < x`,
+		`dd if=/dev/zero of=disk.img bs=1M count=10`,
+		`docker run --rm -v $PWD:/w -w /w node:20 npm test`,
+		`docker run --rm -v $PWD:/w -w /w node:20 sh -c "rm -rf node_modules && npm ci"`,
+		`docker run --rm -v "$PWD":/src -w /src golang go build ./...`,
+		`7z a x.7z src`,
+		`zip -r x.zip .`,
+		`tar czf x.tgz .`,
+		`xhost`,
+		`xhost -`,
+		`cp /dev/null app.log`,
+		`mount --bind a b`,
+		`cd docs && python3 -m http.server 8000`,
+		`security find-certificate -a`,
+	} {
+		if a := assessed(line); a.has("destroy.work", 0.4) || a.has("destroy.unknown", 0.4) || a.Score >= Denied {
+			t.Errorf("%s: %.2f %+v", line, a.Score, a.Findings)
+		}
+	}
+}

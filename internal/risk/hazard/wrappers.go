@@ -159,6 +159,10 @@ func (c *invocation) withInput(args []flow) []flow {
 // placeholder is what xargs and parallel replace with what they read; empty if they append it.
 func (c *invocation) placeholder() string {
 	for i, a := range c.args {
+		took := i > 0 && listed(c.table.options["xargs"].takes, c.args[i-1].text)
+		if c.name == "xargs" && !strings.HasPrefix(a.text, "-") && !took {
+			return "" // the command, whose options are its own
+		}
 		switch t := a.text; {
 		case t == "-I" && i+1 < len(c.args):
 			return c.args[i+1].text
