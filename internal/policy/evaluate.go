@@ -51,6 +51,9 @@ type Session struct {
 	// Awaits reports whether something that the session began may run what is written into a
 	// file. Nil for nothing.
 	Awaits func(f *hazard.File) bool
+	// Tunnelled reports whether the session has made one of these ports of this machine lead to
+	// another one. Nil for nothing.
+	Tunnelled func(ports func() []string) bool
 	// Kept reports whether the session put what a place of secrets holds into a file of this
 	// name.
 	Kept func(name string) bool
@@ -368,6 +371,9 @@ func (e *evaluation) assess() *hazard.Assessment {
 		e.assessed = true
 		if a := e.in.Action; a.IsCall() {
 			e.hazards = e.call.Assess(e.table)
+			if through := e.in.Session.Tunnelled; through != nil && through(e.call.Ports) {
+				e.hazards = e.call.Through(e.table)
+			}
 			e.runsWritten()
 			e.writesAwaited()
 			e.sendsKept()

@@ -39,6 +39,7 @@ const (
 	factValue  = 'v' // the session wrote this value, which looks like a secret, into a file
 	factAwaits = 'b' // something that goes on runs what stands in a file, or will
 	factWrote  = 't' // the session wrote to the file: what it said itself (1), or what it brought from elsewhere (2)
+	factTunnel = 'U' // a port of this machine leads to another one
 	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
@@ -322,6 +323,9 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 	s.wrote(st, a, read)
 	s.kept(st, read)
 	s.awaited(st, read)
+	for _, port := range read.Assess(hazard.Default()).Tunnels {
+		st.files = append(st.files, factOf(factTunnel, port, 1), factOf(factTunnel, "", 1))
+	}
 	st.facts = append(st.facts, st.files...)
 	if !s.masked || !s.suspects(a) {
 		return
@@ -383,6 +387,13 @@ func (s *State) awaited(st *Step, read *hazard.Reading) {
 func (s *State) Awaits(f *hazard.File) bool {
 	known := func(name string) bool { return s.work().knows(factAwaits, name, 1) }
 	return known(f.Name) || f.Path != "" && slices.ContainsFunc(hazard.Patterns(f.Path), known)
+}
+
+// Tunnelled reports whether the session has made one of these ports lead to another machine, or one
+// that is not known.
+func (s *State) Tunnelled(ports func() []string) bool {
+	s = s.work()
+	return s.knows(factTunnel, hazard.AnyPort, 1) || s.knows(factTunnel, "", 1) && slices.ContainsFunc(ports(), func(port string) bool { return s.knows(factTunnel, port, 1) })
 }
 
 // maxFacts is about how many facts one step adds.

@@ -12,7 +12,7 @@ import (
 // beside what each of them remembers.
 
 // factWork is the fact of which work a session is a part.
-const factWork = 'v'
+const factWork = 'W'
 
 // WorkOf names the work that a session is a part of which no other session began: that of the
 // agent in the folder, or the session's own where it does not say in which folder it is.

@@ -74,6 +74,9 @@ type Assessment struct {
 	// RanIn are the folders, by their names, that the call runs something of: one of them, or one
 	// above it, may have come from elsewhere. "." is any.
 	RanIn []string
+	// Tunnels are the ports of this machine, as digits, that the call makes lead to another one; AnyPort
+	// for one that is not known.
+	Tunnels []string
 	// Sent are the files, by their names, that the call reads and did not write itself, if it
 	// sends something; Kept those into which it puts what a secret place holds, and Copied what
 	// gets its content from which other file: a later call knows these by their names alone.
@@ -107,6 +110,7 @@ type assessor struct {
 	rehearsed bool           // what is destroyed are data of tests
 	aside     bool           // the cloud is one that this machine plays, or was set up for one change
 	lingers   bool           // something of it goes on, or waits, while other calls are made
+	tunnels   []string       // the ports that the call makes lead elsewhere: see Assessment
 	tunnelled bool           // a port of this machine may be another machine's
 	bytes     int            // of leaves, left to be read
 	inner     int            // of texts inside them
@@ -264,6 +268,7 @@ func (a *assessor) assessment() Assessment {
 			all.Copied = append(all.Copied, [2]string{from, to})
 		}
 	}
+	all.Tunnels = a.tunnels
 	if a.lingers {
 		all.Awaited = append(slices.Clip(all.Ran), all.Fed...)
 	}

@@ -114,7 +114,10 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	}
 	s.watched(args, in)
 	before, aside, bare := s.rehearsed, s.aside, s.bare
-	s.tunnelled = s.tunnelled || c.tunnels()
+	if c.tunnels() {
+		s.tunnelled = true
+		c.leadsElsewhere()
+	}
 	s.lingers = s.lingers || c.waits()
 	s.rehearsed, s.aside, s.bare = c.rehearses(), c.standsAside(), false
 	defer func() { s.rehearsed, s.aside, s.bare = before, aside, bare }()

@@ -140,7 +140,7 @@ func (c *invocation) empties(options map[string]flow, urls []string) {
 		p := strings.Trim(h.path, "/")
 		switch kind := h.kind(); {
 		case h.name == "" || u == "DELETE":
-		case kind == "public" && strings.Contains(h.name, "."), strings.ContainsAny(p, "*") || strings.Contains(p, "_all"),
+		case kind == "public" && strings.Contains(h.name, "."), kind == "loopback" && c.tunnelled, strings.ContainsAny(p, "*") || strings.Contains(p, "_all"),
 			p != "" && !strings.Contains(p, "/") && !(isLoopback(h.name) && testName(p)) && listed("9200 5984 8086 6333 7700 8108 8983 2379 8500", h.port):
 			c.report("destroy.cloud", 0.45, c.at)
 		}

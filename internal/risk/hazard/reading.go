@@ -109,13 +109,33 @@ func (r *Reading) Assess(t *Table) Assessment {
 	return r.assessment
 }
 
+// Through judges the call by a table as one of a machine some port of which leads to another one.
+func (r *Reading) Through(t *Table) Assessment {
+	folders := r.Folders()
+	a := newAssessor(t)
+	a.tunnelled = true
+	a.begins(r.of.Folder, folders[0])
+	a.read(r.sorted())
+	return r.elsewhereToo(a.assessment(), t, folders)
+}
+
+// Ports are the numbers in the call that may name a port.
+func (r *Reading) Ports() (ports []string) {
+	for i := range r.sorted().leaves {
+		if l := &r.call.leaves[i]; len(l.Text) <= maxPortText {
+			ports = append(ports, portsIn(l.Text, maxPorts-len(ports))...)
+		}
+	}
+	return ports
+}
+
 // Handles reports whether it matters to the call what is known of files, or whether it is to be
 // remembered of files what it does: it writes some, runs some, or sends some.
 func (r *Reading) Handles() bool {
 	r.read()
 	c, a := r.sorted(), &r.assessment
 	return c.kind.writes || anyOf(c.words, movingTools) || r.brings ||
-		len(a.Ran)+len(a.RanIn)+len(a.Fed)+len(a.Sent)+len(a.Kept)+len(a.Copied) > 0
+		len(a.Ran)+len(a.RanIn)+len(a.Fed)+len(a.Sent)+len(a.Kept)+len(a.Copied)+len(a.Tunnels) > 0 || mayBeLocal(r.sorted())
 }
 
 // elsewhereToo is an assessment of the call in the first of its folders, with what is found in the
