@@ -359,7 +359,7 @@ func (c *invocation) ordinary() flow {
 		}
 		return c.inside(c.args[1].text)
 	}
-	for _, a := range c.args {
+	for i, a := range c.args {
 		t := a.text
 		if len(t) > 1 && t[0] == '-' {
 			if _, v, ok := strings.Cut(t, "="); ok {
@@ -369,7 +369,7 @@ func (c *invocation) ordinary() flow {
 			}
 		}
 		out.taint |= a.taint
-		if quiet {
+		if quiet || c.optionOf(i) == "--env-file" { // which its program is for, and prints as little as any other of its settings
 			continue
 		}
 		if isURL(t) {

@@ -10,9 +10,9 @@ import (
 
 // Which folder a call works in is decided here, for all that look at one: relative names, patterns
 // and "." are as seen from there. A tool that runs commands may be told the folder by an argument,
-// which each of them calls otherwise. Where the argument's name says that it is the folder, it is
-// the only one; where an argument beside a command is a path of which nothing says what it is for,
-// it may be the folder, and the agent's own may be it, too.
+// which each of them calls otherwise. Whatever may be the folder is looked at: what the argument's
+// name says to be it, a path beside a command of which nothing says what it is for, and the agent's
+// own, since a tool that takes no such argument runs there.
 
 // maxFoldersOfCall is how many folders a call may work in that are looked at.
 const maxFoldersOfCall = 8
@@ -46,8 +46,11 @@ func (r *Reading) Folders() []string {
 			}
 		}
 	}
-	if len(sure) == 0 {
+	switch {
+	case len(sure) == 0:
 		sure = []string{r.of.Folder}
+	case r.of.Folder != "": // where it runs if the tool takes no such argument, and drops it
+		maybe = append(maybe, r.of.Folder)
 	}
 	var all []string
 	for _, f := range append(sure, maybe...) {

@@ -434,6 +434,11 @@ func (c *invocation) strays() {
 	if !ok || slices.ContainsFunc(c.args, func(a flow) bool { return listed(r.logins, before(a.text, '=')) }) {
 		return
 	}
+	if i := slices.IndexFunc(c.args, func(a flow) bool { return a.text == "--" }); i >= 0 { // what follows is another's
+		own := *c
+		own.args = c.args[:i]
+		c = &own
+	}
 	addresses := c.valuesOf(r.options)
 	for name, v := range c.vars {
 		if r.variables != "" && strings.HasPrefix(name, r.variables) {

@@ -115,8 +115,12 @@ func (a *assessor) mentions(word string) {
 // obeys notes that a program does what stands in the files that a text names, or in what lies
 // in a folder.
 func (a *assessor) obeys(text string) {
+	statement := strings.Contains(strings.TrimSpace(text), " ") // in which a star is no pattern, and most words are no names
 	for word := range strings.FieldsFuncSeq(text[:min(len(text), 4096)], func(r rune) bool { return strings.ContainsRune(" \t\n=:,;'\"@()", r) }) {
 		word = strings.TrimPrefix(word, "-r") // ruby -r./file
+		if statement && !strings.ContainsAny(word, "./\\") {
+			continue
+		}
 		for _, name := range []string{word, strings.TrimRight(word, "/") + "/" + anyFile} {
 			a.obeyed = noted(a.obeyed, name)
 			a.inFolders(&a.ranIn, name)
