@@ -147,7 +147,7 @@ func (c *invocation) obeysFiles() {
 			}
 		default:
 			for _, a := range c.args {
-				if !strings.HasPrefix(a.text, "-") && !(clientsOfData[c.name] && readsData(a.text)) {
+				if !strings.HasPrefix(a.text, "-") && !(clientsOfData[c.name] && (readsData(a.text) || !strings.ContainsAny(a.text, " ."))) { // what is no statement names a database
 					c.obeys(a.text)
 				}
 			}
