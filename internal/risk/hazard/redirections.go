@@ -71,6 +71,9 @@ func (s *shell) opened(n *syntax.Redirect) {
 	s.watchedFile(to, true, flow{})
 	if parts := strings.Split(to, "/"); len(parts) > 4 {
 		s.host(parts[3], s.nodeSpan(n))
+		if n.Op == syntax.RdrInOut && hostOf(parts[3]).kind() == "public" {
+			s.report("shell.remote_access", 0.5, s.nodeSpan(n)) // both ways, for whatever the shell is told next
+		}
 	}
 	s.socket = true
 	s.report("shell.socket", 0, s.nodeSpan(n))
