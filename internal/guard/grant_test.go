@@ -391,7 +391,7 @@ func TestGrantOnce(t *testing.T) {
 		{"git push --tags origin", dir, "every branch or tag"},
 		{"git push origin main~1:release", dir, "how far"},
 		{"helm upgrade release /usr", dir, "too large"},
-		{"ls | xargs npm publish", dir, "not known before"},
+		{"ls | xargs npm publish", dir, "only when it runs"},
 		{"python3 -c 'import x'", dir, "a program of its own"},
 		{"cat x | bash", dir, "what another command gives it"},
 		{"npm publish", "", "in which folder"},

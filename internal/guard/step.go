@@ -310,7 +310,7 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 	if a.Runs = nil; g.cfg.Runs == nil || !a.IsCall() {
 		return
 	}
-	if does := read.Assess(hazard.Default()); slices.ContainsFunc(does.Ran, s.WroteTo) {
+	if does := read.Assess(hazard.Default()); slices.ContainsFunc(does.Ran, s.WroteTo) || slices.ContainsFunc(does.Fed, s.WroteTo) {
 		a.Runs = g.cfg.Runs(a, read, s.WroteTo)
 	}
 }

@@ -133,14 +133,15 @@ func (e *examination) composed(c *hazard.Command, name string) {
 		files = []string{".devcontainer/devcontainer.json", ".devcontainer.json"}
 	}
 	for _, f := range files {
-		if text, ok := e.readFile(f, c.Dirs); ok {
+		for _, text := range e.readFiles(f, c.Dirs) {
 			e.mountsIn(text, c.Dirs)
 		}
 	}
 }
 
-// readFile is the text of a file that an act names, as it is now.
-func (e *examination) readFile(name string, dirs []string) (text string, ok bool) {
+// readFiles are the texts of the files that a name of an act may stand for, as they are now: one for
+// each folder that it may be in.
+func (e *examination) readFiles(name string, dirs []string) (texts []string) {
 	for _, parts := range e.readings(name, dirs) {
 		file := filepath.FromSlash("/" + strings.Join(parts, "/"))
 		info, err := os.Stat(file)
@@ -148,13 +149,14 @@ func (e *examination) readFile(name string, dirs []string) (text string, ok bool
 			continue
 		}
 		if e.contents--; e.contents < 0 {
-			return "", false
+			e.tooMuch = e.tooMuch || e.gathering
+			return texts
 		}
-		if read, err := regular.Read(file, maxSetting); err == nil {
-			return string(read), true
+		if read, err := regular.Read(file, maxSetting); err == nil && !slices.Contains(texts, string(read)) {
+			texts = append(texts, string(read))
 		}
 	}
-	return "", false
+	return texts
 }
 
 // mountsIn looks at the texts of a YAML or JSON text that tell of mounts, in whatever place.

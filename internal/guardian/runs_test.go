@@ -24,6 +24,7 @@ func TestRuns(t *testing.T) {
 		"calls.sh":     "./pieces.sh\n",
 		"gone.sh":      "npm publish\n",
 		"takes.py":     "import helper\nhelper.go()\n",
+		"both.sh":      "go vet ./...\n",
 		"helper.py":    "def go(): pass\n",
 		"long.sh":      strings.Repeat("# nothing\n", 40_000) + "npm publish\n",
 	}
@@ -31,6 +32,12 @@ func TestRuns(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "below", "both.sh"), []byte(files["pieces.sh"]), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	wrote := func(name string) bool { return files[name] != "" && name != "gone.sh" }
 	for command, want := range map[string]string{
@@ -50,12 +57,19 @@ func TestRuns(t *testing.T) {
 		"sh pieces.sh":                      "shell.download_run",
 		"./pieces.sh":                       "shell.download_run",
 		"bash calls.sh":                     "shell.download_run",
+		"sh < pieces.sh":                    "shell.download_run",
+		"cat pieces.sh | sh":                "shell.download_run",
+		`eval "$(cat pieces.sh)"`:           "shell.download_run",
+		". ./pieces.sh":                     "shell.download_run",
+		"cd below && sh both.sh":            "shell.download_run", // as it lies in either folder
+		"cd below; . ./both.sh":             "shell.download_run",
+		"cat pieces.sh":                     "-",
 		"sh fine.sh":                        "",
 		"sh gone.sh":                        "",  // the session did not write it, but what it runs in turn
 		"sed -i s/a/b/ fine.sh; sh fine.sh": "-", // it will be another
 		"python3 takes.py":                  "-", // what it takes in was written, too
 		"sh nowhere.sh":                     "-",
-		"sh long.sh":                        "-", // too long to be read: what is remembered counts
+		"sh long.sh":                        "shell.written_run", // which is too long to be read to its end
 	} {
 		a := &act.Action{
 			Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,

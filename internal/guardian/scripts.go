@@ -1,6 +1,7 @@
 package guardian
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"slices"
@@ -59,7 +60,19 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 	for _, f := range read.Written() {
 		written[f.Name] = true
 	}
-	read.Watch(&hazard.Watch{Command: func(c *hazard.Command) { e.scripts(c, base(c.Name)) }})
+	fed := read.Assess(hazard.Default()).Fed
+	read.Watch(&hazard.Watch{
+		Command: func(c *hazard.Command) {
+			e.went = c.Dirs[1:]
+			e.scripts(c, base(c.Name))
+		},
+		File: func(p string, writes bool, _ string, _ bool) { // sh < x, cat x | sh
+			if name := path.Base(filepath.ToSlash(p)); !writes && wrote(name) && slices.Contains(fed, name) {
+				e.words = nil
+				e.script(p, "", e.lastDirs())
+			}
+		},
+	})
 	for _, s := range e.gathered {
 		if !wrote(s.name) || written[s.name] || written["*"] {
 			continue
@@ -77,10 +90,11 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 			runs = append(runs, act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight})
 		}
 	}
-	if e.tooMuch || len(runs) > maxRuns {
-		return nil // what the session remembers counts
+	if e.tooMuch && len(runs) > 0 { // more than could be read
+		runs = append(runs, act.FileRun{File: runs[0].File, Code: "shell.written_run", Weight: 0.5})
 	}
-	return runs
+	slices.SortStableFunc(runs, func(x, y act.FileRun) int { return cmp.Compare(y.Weight, x.Weight) })
+	return runs[:min(len(runs), maxRuns)]
 }
 
 // scripts reads the script that a command runs.
@@ -150,29 +164,33 @@ func (e *examination) instructed(c *hazard.Command, files []string) {
 	}
 }
 
-// script reads one script, as the interpreter does that is named, or that it names.
+// script reads one script, as the interpreter does that is named, or that it names: in each folder
+// that it may lie in.
 func (e *examination) script(name, with string, dirs []string) {
 	one := strings.Join(slices.Concat([]string{name, with}, dirs, []string{"\x00"}, e.words), "\x00") // a makefile is another for other targets
 	if slices.Contains(e.scriptsRead, one) {
 		return
 	}
-	text, ok := e.readFile(name, dirs)
-	if !ok {
-		return
+	for _, text := range e.readFiles(name, dirs) {
+		if e.scriptsRead = append(e.scriptsRead, one); len(e.scriptsRead) > maxScripts {
+			e.tooMuch = true
+			return
+		}
+		e.scriptText(name, text, with, dirs)
 	}
-	if e.scriptsRead = append(e.scriptsRead, one); len(e.scriptsRead) > maxScripts {
-		e.tooMuch = true
-		return
-	}
+}
+
+// scriptText looks at what stands in a script.
+func (e *examination) scriptText(name, text, with string, dirs []string) {
 	if strings.IndexByte(text, 0) >= 0 {
-		return
-	}
-	if e.chain >= maxChain || len(text) > maxScript {
-		e.tooMuch = e.tooMuch || e.chain >= maxChain || e.g.namedIn(text)
 		return
 	}
 	if e.gathering {
 		e.gathered = append(e.gathered, script{path.Base(filepath.ToSlash(name)), e.words, text})
+	}
+	if e.chain >= maxChain || len(text) > maxScript {
+		e.tooMuch = e.tooMuch || e.chain >= maxChain || !e.gathering && e.g.namedIn(text)
+		return
 	}
 	if with == told {
 		e.interprets("sh", recipes(name, text), dirs)

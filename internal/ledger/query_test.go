@@ -166,6 +166,9 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	check("as it was written")
+	if err := l.Close(); err != nil { // it would seal what is dropped
+		t.Fatal(err)
+	}
 	if err := s.DropSegments(t.Context(), 0, 0, 1500); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"reeve.example/reeve/internal/lazyregexp"
 )
 
-// unreadEnd is how grave it is that a program does more than was read of it.
+// unreadEnd is how grave it is that a program does more than was read of it: somebody is asked.
 const unreadEnd = 0.5
 
 // RunsFile tells what running a file would do, by its name and what stands in it, and which files
@@ -29,7 +29,7 @@ func (t *Table) RunsFile(name, text string, words []string) (does []Finding, tak
 	}
 	a.findings = withoutNotes(a.findings)
 	if clear(a.seen); a.cut {
-		a.report("command.not_understood", unreadEnd, span{0, len(text)})
+		a.report("shell.written_run", unreadEnd, span{0, len(text)})
 	}
 	takes = a.runFiles
 	for _, taken := range takenIn(strings.ToLower(base), text) {

@@ -18,7 +18,7 @@ const (
 )
 
 // defaultPorts are those that clients of databases and brokers take by themselves.
-var defaultPorts = set("5432 3306 27017 6379 1433 1521 9200 9042 5672 8086 8123 2379 11211 26257")
+var defaultPorts = set("1433 1521 2379 3306 5432 5672 6379 8086 8123 9042 9200 11211 26257 27017")
 
 // leadsElsewhere notes the ports that the command makes lead to another machine.
 func (c *invocation) leadsElsewhere() {
