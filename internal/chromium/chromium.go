@@ -51,11 +51,23 @@ func Open(t *testing.T) *Page {
 	if chromium == "" {
 		chromium = "chromium"
 	}
+	profile, err := os.MkdirTemp("", "chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // its helpers outlive it for a moment, and write
+		for range 100 {
+			if os.RemoveAll(profile) == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
 	c := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update",
 		// A tab behind another one works as the one in front does.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
-		"--remote-debugging-port=0", "--user-data-dir="+filepath.Join(t.TempDir(), "profile"), "about:blank")
+		"--remote-debugging-port=0", "--user-data-dir="+profile, "about:blank")
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
