@@ -13,13 +13,13 @@ import (
 // TestWhereOf: a list of held acts shows of a folder its beginning and its end, in the columns
 // that there are.
 func TestWhereOf(t *testing.T) {
-	const session, folder = "claude-code:0b5c8a52-8e4e-4f57-9f6e-2d4d7a0c1b2e", "/home/dev1/work/shop/services/checkout/api"
+	const session, folder = "claude-code:0b5c8a52-8e4e-4f57-9f6e-2d4d7a0c1b2e", "/home/vera/work/shop/services/checkout/api"
 	for _, tt := range []struct {
 		session, folder string
 		width           int
 		has             []string
 	}{
-		{session, "/home/dev1/work/api", 74, []string{"in /home/dev1/work/api", "1b2e"}},
+		{session, "/home/vera/work/api", 74, []string{"in /home/vera/work/api", "1b2e"}},
 		{session, folder, 74, []string{"in /home/", "kout/api", "1b2e"}},
 		{session, folder, 200, []string{"in " + folder, session[len(session)-30:]}},
 		{"", folder, 74, []string{"in " + folder}},

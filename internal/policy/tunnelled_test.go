@@ -2,7 +2,6 @@ package policy
 
 import (
 	"testing"
-	"time"
 
 	"reeve.example/reeve/act"
 )
@@ -11,15 +10,7 @@ import (
 // whoever made it and whatever the call reaches through it; other ports stay what they are.
 func TestTunnelOfAnEarlierCall(t *testing.T) {
 	starter := starterSet(t)
-	run := func(lines ...string) act.Effect {
-		var acts []*act.Action
-		for _, line := range lines {
-			a := commandAct(line)
-			a.At, a.Folder = time.Now(), "/home/dev/app"
-			acts = append(acts, a)
-		}
-		return oneAfterAnother(t, starter, acts...)
-	}
+	run := func(lines ...string) act.Effect { return lineAfterLine(t, starter, lines...) }
 	drops := []string{
 		"psql -h localhost -p 5433 -d app_test -c 'DROP TABLE users'", "psql postgres://u@localhost:5433/app_test -c 'drop table users'", "dropdb -h 127.0.0.1 -p 5433 app_test",
 		"DATABASE_URL=postgres://u@localhost:5433/app_test npx prisma migrate reset --force", "curl -X DELETE http://localhost:5433/test-index", "curl -s http://localhost:5433/i.sh | sh",

@@ -89,6 +89,17 @@ func TestWrittenThenRun(t *testing.T) {
 	}
 }
 
+// lineAfterLine lets lines of a shell pass in one session and folder, as oneAfterAnother does.
+func lineAfterLine(t *testing.T, set *Set, lines ...string) act.Effect {
+	var acts []*act.Action
+	for _, line := range lines {
+		a := commandAct(line)
+		a.At, a.Folder = time.Now(), "/home/dev/app"
+		acts = append(acts, a)
+	}
+	return oneAfterAnother(t, set, acts...)
+}
+
 // oneAfterAnother lets calls pass in one session, and returns what the first that is not let
 // through is answered.
 func oneAfterAnother(t *testing.T, set *Set, calls ...*act.Action) act.Effect {

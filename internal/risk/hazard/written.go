@@ -275,22 +275,21 @@ func (r *Reading) Written() (files []File) {
 		copied(paths[0], paths[len(paths)-1])
 	}
 	sure := c.kind.writes
-	add := func(name, text string) {
-		if strings.HasPrefix(name, "/dev/") {
+	note := func(f File) {
+		if f.Name = scriptName(f.Path); f.Name == "" || len(files) >= maxRan || strings.HasPrefix(f.Path, "/dev/") {
 			return
 		}
-		if base := scriptName(name); base != "" && len(files) < maxRan {
-			f := File{Name: base, Path: name, Text: text, Sure: sure}
-			f.Weight, f.Takes = t.ifRun(base, text)
-			f.Inside = max(f.Weight, t.ifTaken(base, text))
-			files = append(files, f)
+		if f.Text != "" {
+			f.Weight, f.Takes = t.ifRun(f.Name, f.Text)
+			f.Inside = max(f.Weight, t.ifTaken(f.Name, f.Text))
 		}
+		files = append(files, f)
 	}
 	for i := range c.leaves {
 		l := &c.leaves[i]
 		switch {
 		case c.kind.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
-			add(c.path, l.Text)
+			note(File{Path: c.path, Text: l.Text, Sure: sure})
 			if p := "/" + slashed(c.path); strings.HasSuffix(p, "/.git/config") || strings.HasSuffix(p, "/.gitconfig") || strings.HasSuffix(p, "/git/config") {
 				a := assessor{remotes: remotesWritten(l.Text)}
 				files = append(files, a.remotesNamed()...)
@@ -305,26 +304,19 @@ func (r *Reading) Written() (files []File) {
 			for name, f := range a.written {
 				switch {
 				case f.taint&(fromNet|fromSocket) != 0:
-					if base := scriptName(name); base != "" && len(files) < maxRan && !strings.HasPrefix(name, "/dev/") {
-						files = append(files, File{Name: base, Weight: unseen(f.taint), Inside: unseen(f.taint), Path: name, Known: f.taint&fromShelf != 0, From: a.addresses[path.Clean(name)]})
-					}
+					note(File{Path: name, Weight: unseen(f.taint), Inside: unseen(f.taint), Known: f.taint&fromShelf != 0, From: a.addresses[path.Clean(name)]})
 				case f.text != "":
-					before := len(files)
-					if add(name, f.text); len(files) > before {
-						files[before].Adds = a.addedTo[name]
-					}
+					note(File{Path: name, Text: f.text, Sure: sure, Adds: a.addedTo[name]})
 				default:
-					if base := scriptName(name); base != "" && len(files) < maxRan && !strings.HasPrefix(name, "/dev/") {
-						files = append(files, File{Name: base, Path: name, Changed: true})
-					}
+					note(File{Path: name, Changed: true})
 				}
 			}
 			for _, pair := range a.copies {
 				copied(pair[0], pair[1])
 			}
 			for _, gone := range a.removed {
-				if base := scriptName(gone); base != "" && !strings.ContainsAny(gone, "*?[") && len(files) < maxRan {
-					files = append(files, File{Name: base, Path: gone, Sure: sure})
+				if !strings.ContainsAny(gone, "*?[") {
+					note(File{Path: gone, Sure: sure})
 				}
 			}
 			files = append(files, a.foldersBrought()...)
