@@ -356,12 +356,15 @@ func isNumber(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
+// shellQuotes takes away what a shell does.
+var shellQuotes = strings.NewReplacer(`"`, "", "'", "", "\\\n", "", "\\", "", "${ifs}", " ", "$ifs", " ")
+
 // spellingsOf are a text's forms in which two spellings of one command meet: folded,
 // with one space between words; and that without a shell's quotes.
 func spellingsOf(text string) [2]string {
 	one := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	folded := canon.Text(text)
-	bare := strings.NewReplacer(`"`, "", "'", "", "\\\n", "", "\\", "", "${ifs}", " ", "$ifs", " ").Replace(folded)
+	bare := shellQuotes.Replace(folded)
 	return [2]string{one(folded), one(bare)}
 }
 

@@ -419,12 +419,15 @@ func (s *scanner) pem(i int) {
 	s.skip = max(s.skip, end)
 }
 
+// writtenEnds makes ends of lines of what stands for them in a quoted text.
+var writtenEnds = strings.NewReplacer(`\r`, "\r", `\n`, "\n")
+
 // armour reports whether a text is what stands between the lines of an armour, and
 // nothing else: base64, ends of lines (written as \n, too), what quotes or indents
 // a line, and headers. What holds quotes, $ or ; is more than a key. Were it
 // masked as one, what was a quoted text could become code.
 func armour(text string) bool {
-	for line := range strings.Lines(strings.NewReplacer(`\r`, "\r", `\n`, "\n").Replace(text)) {
+	for line := range strings.Lines(writtenEnds.Replace(text)) {
 		line = strings.TrimLeft(strings.TrimSpace(line), "|> \t")
 		name, value, header := strings.Cut(line, ": ")
 		if !header {

@@ -314,19 +314,15 @@ func (c *call) pathOf(l *leaf) []string {
 		path[0] = c.args[i].Name
 		for name := range strings.SplitSeq(rest, "/") {
 			if !isDigits(name) && len(path) <= maxFactDepth {
-				path = append(path, unescaped(name))
+				path = append(path, rawjson.UnescapePointer(name))
 			}
 		}
 		return path
 	}
 	if path[0] == "" {
-		path[0] = unescaped(lastName(l.Pointer))
+		path[0] = rawjson.UnescapePointer(lastName(l.Pointer))
 	}
 	return path
-}
-
-func unescaped(name string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 }
 
 // services judges a call by what the table says of tools and their arguments.
@@ -519,13 +515,16 @@ var (
 	elsewhereOnNet = lazyregexp.New(`//[a-z0-9.\-\[:]+`)
 )
 
+// squeeze puts together what a script writes in pieces.
+var squeeze = strings.NewReplacer(" ", "", "\n", "", "\t", "", "'", "", "\"", "", "`", "", "+", "", "[", ".", "]", "", "?.", ".", "..", ".")
+
 // leaksPage reports whether a script sends what a page keeps to a host that it names, however
 // the names are put together.
 func leaksPage(text string) bool {
 	if len(text) > maxNestedText || !strings.Contains(text, "//") {
 		return false
 	}
-	squeezed := strings.ToLower(strings.NewReplacer(" ", "", "\n", "", "\t", "", "'", "", "\"", "", "`", "", "+", "", "[", ".", "]", "", "?.", ".", "..", ".").Replace(text))
+	squeezed := strings.ToLower(squeeze.Replace(text))
 	if !pageKeeps.MatchString(squeezed) || !pageSends.MatchString(squeezed) {
 		return false
 	}

@@ -197,9 +197,12 @@ func (c *invocation) verb() string {
 	return ""
 }
 
+// unquoted takes the quotes out of a text.
+var unquoted = strings.NewReplacer(`"`, "", "'", "")
+
 // manifest judges what a cluster is told to run: what has the node's own rights has the node.
 func (c *invocation) manifest(text string) {
-	squeezed := strings.ToLower(strings.Join(strings.Fields(strings.NewReplacer(`"`, "", "'", "").Replace(text[:min(len(text), 64<<10)])), ""))
+	squeezed := strings.ToLower(strings.Join(strings.Fields(unquoted.Replace(text[:min(len(text), 64<<10)])), ""))
 	for _, sign := range []string{"hostpid:true", "hostnetwork:true", "hostipc:true", "privileged:true", "hostpath:{path:/}", "hostpath:path:/etc", "hostpath:path:/root", "docker.sock"} {
 		if strings.Contains(squeezed, sign) {
 			c.report("code.container_escape", 0.82, c.at)

@@ -26,8 +26,11 @@ func (c *invocation) waits() bool {
 	return waitingPrograms[c.name] || slices.ContainsFunc(c.args, func(a flow) bool { return a.text == "--watch" })
 }
 
+// unseparated writes snake_case and kebab-case as one word.
+var unseparated = strings.NewReplacer("_", "", "-", "")
+
 // asksForBackground reports whether an argument of a tool asks that its command goes on behind it.
 func asksForBackground(a act.Argument) bool {
-	name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(a.Name))
+	name := strings.ToLower(unseparated.Replace(a.Name))
 	return strings.Contains(name, "background") && string(a.Value) != "false" && string(a.Value) != "null"
 }

@@ -341,6 +341,8 @@ func decodePath(s string) string {
 	return wideForms.Replace(s)
 }
 
+var signless = strings.NewReplacer("2f", "/", "2F", "/", "2e", ".", "2E", ".", "5c", `\`, "5C", `\`)
+
 // bareEscapes undoes escapes that lost their sign on the way, as of ..2f..2fetc: a
 // careless filter takes the sign and a careless server puts it back. They are told by the
 // dots before them.
@@ -349,7 +351,7 @@ func bareEscapes(s string) string {
 	if !strings.Contains(low, "..2f") && !strings.Contains(low, "..5c") && !strings.Contains(low, "2e2e2f") && !strings.Contains(low, "2e2e5c") && !strings.Contains(low, "2e2e/") {
 		return s
 	}
-	return strings.NewReplacer("2f", "/", "2F", "/", "2e", ".", "2E", ".", "5c", `\`, "5C", `\`).Replace(s)
+	return signless.Replace(s)
 }
 
 // unslashed is a path in which a backslash hides a dot or a slash, \.\.\/, without them,

@@ -371,7 +371,7 @@ func (c *invocation) gitAlias(value string, args []flow) {
 		return
 	}
 	words := []flow{{text: "git", known: true}}
-	for w := range strings.FieldsSeq(strings.NewReplacer(`"`, "", `'`, "").Replace(value)) {
+	for w := range strings.FieldsSeq(unquoted.Replace(value)) {
 		words = append(words, flow{text: w, known: true})
 	}
 	if len(words) > 1 {

@@ -430,6 +430,9 @@ func windowsCommands(text string) [][]string {
 	return out
 }
 
+// backticks takes away the signs by which PowerShell escapes the one that follows.
+var backticks = strings.NewReplacer("`\n", " ", "`r", "r", "`n", "n", "`", "")
+
 // plainWindows removes what hides: carets, backticks, empty quotes, strings in
 // pieces, characters by number.
 func plainWindows(text string) string {
@@ -437,7 +440,7 @@ func plainWindows(text string) string {
 		text = strings.ReplaceAll(text, "^", "")
 	}
 	if strings.Contains(text, "`") {
-		text = strings.NewReplacer("`\n", " ", "`r", "r", "`n", "n", "`", "").Replace(text)
+		text = backticks.Replace(text)
 	}
 	text = joins.Replace(text)
 	if strings.Contains(strings.ToLower(text), "[char]") {

@@ -405,7 +405,7 @@ func decoded(v *value, how string) *value {
 	if how == "hex" {
 		b, err = hex.DecodeString(s)
 	} else {
-		b, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.NewReplacer("-", "+", "_", "/").Replace(s), "="))
+		b, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(standardBase64.Replace(s), "="))
 	}
 	if err != nil {
 		return nothing
@@ -447,9 +447,15 @@ func unpacked(v *value, how string) *value {
 	return octetsOf(b)
 }
 
+var (
+	unseparated    = strings.NewReplacer("-", "", "_", "")
+	percents       = strings.NewReplacer("%u", `\u`, "%", `\x`)
+	standardBase64 = strings.NewReplacer("-", "+", "_", "/") // of the form for addresses
+)
+
 // recoded is a text that was written in a code of a name, as Python's codecs know them.
 func recoded(v *value, how string) *value {
-	how = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(how))
+	how = unseparated.Replace(strings.ToLower(how))
 	s, ok := v.known()
 	switch {
 	case how == "" || listed("utf8 utf ascii latin1 iso88591 cp1252 utf8sig", how):
@@ -810,7 +816,7 @@ func unescapedURL(v *value) *value {
 	if plain, err := url.PathUnescape(s); err == nil {
 		return text(plain)
 	}
-	return text(Unescape(strings.NewReplacer("%u", `\u`, "%", `\x`).Replace(s)))
+	return text(Unescape(percents.Replace(s)))
 }
 
 // spelledOut replaces characters that Python is told by their names, those of ASCII: \N{SOLIDUS}.
@@ -861,7 +867,7 @@ func plainly(source string) bool {
 	lines := strings.SplitN(source[:min(len(source), 1024)], "\n", 3)
 	for _, line := range lines[:min(len(lines), 2)] {
 		if m := codingOf.FindStringSubmatch(line); m != nil {
-			how := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(m[1]))
+			how := unseparated.Replace(strings.ToLower(m[1]))
 			if !strings.HasPrefix(how, "utf8") && !strings.HasPrefix(how, "latin") && !strings.HasPrefix(how, "iso8859") && !strings.HasPrefix(how, "cp") &&
 				!strings.HasPrefix(how, "windows") && !listed("ascii usascii koi8r koi8u gbk gb2312 gb18030 big5 eucjp shiftjis euckr macroman", how) {
 				return false
