@@ -19,6 +19,8 @@ type Reading struct {
 	assessment Assessment
 	named      []reached // in the order in which they were told
 	brings     bool      // files are written, or come from elsewhere
+	filed      bool      // files is known
+	files      []File
 }
 
 // reached is a file or an address that a call names.

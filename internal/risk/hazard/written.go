@@ -261,7 +261,14 @@ func Patterns(p string) []string {
 
 // Written tells of the files that the call writes what it would be to run them. Of a source of
 // a language that is compiled, or of prose, nothing is told.
-func (r *Reading) Written() (files []File) {
+func (r *Reading) Written() []File {
+	if !r.filed {
+		r.files, r.filed = r.filesWritten(), true
+	}
+	return r.files
+}
+
+func (r *Reading) filesWritten() (files []File) {
 	c, t := r.sorted(), Default()
 	if r.read(); !c.kind.writes && !anyOf(c.words, movingTools) && !r.brings {
 		return nil // most calls
