@@ -113,7 +113,7 @@ reeve serve --listen 0.0.0.0:8080 --anonymous never --tls-cert cert.pem --tls-ke
 	"sessions labels": `reeve sessions labels 4f2c`,
 	"sessions list":   `reeve sessions list --last 0`,
 	"sessions show":   `reeve sessions show 4f2c --html > session.html`,
-	"settings":        `reeve settings --json`,
+	"settings":        "reeve settings retention\nreeve settings --json",
 	"tasks cancel":    `reeve tasks cancel 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10 --reason 'Not needed.'`,
 	"tasks copy":      `reeve tasks copy 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10`,
 	"tasks delete":    `reeve tasks delete 0199c2a0-6a3e-7b51-9d43-1f6f0c9a7b10 --children`,

@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -151,58 +149,3 @@ listen: 127.0.0.1:8080
 data: ./reeve-data
 policy: ./policy
 `
-
-func settingsCommand() *cobra.Command {
-	return jsonFlag(&cobra.Command{
-		Use:   "settings",
-		Short: "Print everything that can be set, with its flag, variable and default",
-		Args:  args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !wantsJSON(cmd) {
-				printSettings(cmd.OutOrStdout())
-				return nil
-			}
-			type setting struct {
-				Key      string `json:"key"`
-				Flag     string `json:"flag"`
-				Variable string `json:"variable,omitzero"`
-				Command  string `json:"command,omitzero"` // whose flag it is, where not the node's
-				Default  string `json:"default,omitzero"`
-				Doc      string `json:"doc"`
-			}
-			var list []setting
-			for _, s := range settings() {
-				list = append(list, setting{s.Key, s.Flag, s.Env, s.Of, s.Default, s.Doc})
-			}
-			return printJSON(cmd.OutOrStdout(), list)
-		},
-	})
-}
-
-// printSettings writes the reference that docs/configuration.md holds.
-func printSettings(w io.Writer) {
-	fmt.Fprint(w, `# Configuration
-
-A node needs none. Each setting can be given as a flag of `+"`reeve serve`"+`, as an environment
-variable, or as a key of the configuration file (`+"`--config FILE`, `REEVE_CONFIG`"+`, else
-`+"`./reeve.yaml`"+` if it is there and you have said to trust it, by `+"`reeve trust`"+`). A flag wins over the environment, and that over the file.
-Relative paths are those of the folder that the program is started in; `+"`reeve hook` and `reeve mcp`"+`
-take `+"`data` and `policy`"+` of a file as those of the file's own folder.
-Lists are separated by commas in flags and variables. Times are written as `+"`90d`, `12h`, `30m`, `10s`"+`, or several such as `+"`1d12h`"+`. Secrets are never written here: they
-are named by a reference, `+"`env:NAME` or `file:PATH`"+`. This page is what `+"`reeve settings`"+` prints.
-
-| key | flag | variable | default | |
-|---|---|---|---|---|
-`)
-	for _, s := range new(reeve.Config).Settings() {
-		def := s.Default
-		if def != "" {
-			def = "`" + def + "`"
-		}
-		flag, variable := "`--"+s.Flag+"`", "`"+s.Env+"`"
-		if s.Of != "" {
-			flag, variable = "`reeve "+s.Of+" --"+strings.TrimPrefix(s.Flag, s.Of+"-")+"`", ""
-		}
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s |\n", s.Key, flag, variable, def, strings.ReplaceAll(s.Doc, "|", `\|`))
-	}
-}

@@ -58,6 +58,7 @@ an environment variable and a key of reeve.yaml: see "reeve settings".`,
 		},
 	}
 	settingFlags(c)
+	c.SetUsageFunc(serveUsage)
 	return c
 }
 
