@@ -78,6 +78,9 @@ func (c *invocation) alias() flow {
 		if len(c.aliases) < 256 {
 			c.aliases[name] = value
 		}
+		if a.taint&fromProgram != 0 && nothingKnown(value) {
+			c.report("shell.printed_run", 0, c.at)
+		}
 		if name == "sudo" || name == "su" || name == "ssh" || name == "passwd" {
 			if !strings.HasPrefix(strings.TrimSpace(value), name) {
 				c.report("secret.capture", 0, c.at)

@@ -106,12 +106,16 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		// these are somebody's orders.
 		s.sourceRun = true
 	}
+	unseen := s.unseen
+	defer func() { s.unseen = unseen }()
 	for _, a := range args {
 		s.mentions(a.text)
+		s.unseen |= a.taint & byCode
 	}
 	if args[0].taint&fromFile != 0 || !args[0].known && strings.HasPrefix(name, "$(") {
 		s.dynamic = true // what it runs stands in a file
 	}
+	s.namedByProgram(args, wrap)
 	s.watched(args, in)
 	before, aside, bare := s.rehearsed, s.aside, s.bare
 	if c.tunnels() {
@@ -143,7 +147,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.addressed()
 	c.reaches()
 	c.leaks()
-	out := c.does()
+	out := c.printed(c.does())
 	c.links()
 	if in.taint&fromKeeper != 0 && !showing[c.name] {
 		out.taint &^= fromKeeper // what takes it does not show it
@@ -248,6 +252,7 @@ func (c *invocation) makes() {
 // runs judges that a text is run. language is empty for a shell's.
 func (s *shell) runs(f flow, language string) flow {
 	s.dynamic = s.dynamic || f.taint&fromFile != 0 || !f.known
+	defer s.runsPrinted(f, language)()
 	switch {
 	case f.taint&fromSocket != 0:
 		s.report("shell.reverse_shell", 0, s.at)

@@ -219,8 +219,11 @@ func (c *invocation) ssh() flow {
 			c.sent(f, c.at)
 		}
 		c.onOther(func() { out.taint |= c.inside(f.text).taint })
-	} else if c.in.text != "" { // a shell there reads what comes in
-		c.onOther(func() { out.taint |= c.inside(c.in.text).taint })
+	} else if c.in.text != "" || c.in.taint&fromProgram != 0 { // a shell there reads what comes in
+		c.onOther(func() {
+			defer c.runsPrinted(c.in, "sh")()
+			out.taint |= c.inside(c.in.text).taint
+		})
 	}
 	return out
 }

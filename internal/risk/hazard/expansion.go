@@ -424,6 +424,9 @@ func (s *shell) substitution(all []*syntax.Stmt) flow {
 		out = s.statements(all, flow{})
 	}
 	s.at = at
+	if len(all) == 0 {
+		out.taint |= s.unseen
+	}
 	out.text = strings.TrimRight(out.text, "\n")
 	if !out.known && out.text == "" {
 		out.text = "$()"

@@ -26,6 +26,9 @@ const (
 	fromKeys                       // such a place is one of keys, of which each line is secret
 	fromTree                       // the names of what lies in the folder that somebody works in
 	fromVendor                     // is a vendor's installer, as it came, and instead of fromNet
+	fromProgram                    // a program printed it, and what it prints cannot be known
+	fromAnything                   // such a program, of which nobody has said that it prints paths alone
+	fromCode                       // such a program, which is code of somebody's own, and no tool that people know
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero

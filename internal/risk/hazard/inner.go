@@ -106,6 +106,8 @@ func (s *shell) runsVariable(name string, v flow) {
 			if row.value.among([]flow{v}) {
 				s.report(row.effect, row.weight, s.at)
 			}
+		case v.taint&fromAnything != 0 && nothingKnown(v.text):
+			s.report("shell.printed_run", 0, s.at)
 		case strings.ContainsAny(v.text, " |;"):
 			s.wordRun(v.text)
 		}

@@ -224,6 +224,7 @@ scan:
 			f.text += "\n"
 			joined = both(joined, f)
 		}
+		c.runsPrintedLines(i, joined.text)
 		if i.language == "awk" {
 			c.awkRuns(joined.text)
 			c.awkPipes(joined.text)
@@ -299,7 +300,7 @@ scan:
 		if isURL(f.text) {
 			c.report("shell.download_run", 0, c.at)
 		}
-		return flow{}
+		return flow{taint: byCode}
 	}
 	// It runs what comes in.
 	c.dynamic = c.dynamic || !c.in.known && (c.fed || c.in.taint&fromFile != 0)
@@ -315,6 +316,10 @@ scan:
 	switch {
 	case c.in.known && c.in.text != "":
 		return c.runs(c.in, i.language)
+	case c.in.taint&fromProgram != 0 && c.in.taint&(fromSocket|fromNet|fromDecoder|fromVendor) == 0:
+		out := c.runs(flow{text: c.in.text, known: !nothingKnown(c.in.text), taint: c.in.taint}, i.language)
+		out.taint |= fromShell
+		return out
 	case c.in.taint&(fromSocket|fromNet|fromDecoder|fromVendor) != 0:
 		out := c.runs(c.in, i.language)
 		out.taint |= fromShell

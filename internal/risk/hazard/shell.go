@@ -39,6 +39,7 @@ type shell struct {
 	read      map[*syntax.Stmt]bool // the first statements of the substitutions that were judged
 	cluster   string                // that the command before chose, without which this one is not run
 	then      *syntax.Stmt          // what is run next, where this one goes well
+	unseen    taint                 // of what stands where $() does in the words of the command, and in a text that it runs
 }
 
 // command judges a text that runs in a shell. outer is the span of the word
@@ -224,7 +225,7 @@ func (s *shell) nodeSpan(n syntax.Node) span {
 // bash -c.
 func (s *shell) inside(text string) flow {
 	at := s.at
-	inner := &shell{assessor: s.assessor, vars: s.vars, files: s.files, fixed: &at, at: at, elevated: s.elevated, loops: s.loops, functions: s.functions, aliases: s.aliases, calls: s.calls}
+	inner := &shell{assessor: s.assessor, vars: s.vars, files: s.files, fixed: &at, at: at, elevated: s.elevated, loops: s.loops, functions: s.functions, aliases: s.aliases, calls: s.calls, unseen: s.unseen}
 	if looksWindows(text) {
 		s.windows(text, at)
 	}

@@ -58,6 +58,8 @@ type use struct {
 	keeps  bool    // it keeps secrets, or has them used: what it is given belongs there
 	serves bool    // the folder that it is given, or is in, is shown to whoever asks
 	code   bool    // it runs, or installs, what lies at the addresses that it is given
+	script bool    // it prints lines for a shell to run, which is what it is for
+	path   bool    // it prints where something lies
 }
 
 // groups are words of which one of each must be among the arguments. * stands for
@@ -402,8 +404,14 @@ var printable = map[string]taint{"": 0, "secret": fromSecret, "secrets": fromSec
 func (r *tableReader) program(row *yamldoc.Node) {
 	u := use{words: r.words(row.Get("words")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
 	prints, ok := printable[text(row, "prints")]
+	switch text(row, "prints") {
+	case "shell":
+		u.script, ok = true, true
+	case "path":
+		u.path, ok = true, true
+	}
 	if !ok {
-		r.fault(row.Get("prints"), "", "prints is one of secret, secrets, key, host and network")
+		r.fault(row.Get("prints"), "", "prints is one of secret, secrets, key, host, network, shell and path")
 	}
 	u.prints = prints
 	if n := row.Get("sends"); n != nil {
@@ -427,10 +435,10 @@ func (r *tableReader) program(row *yamldoc.Node) {
 			r.fault(n, "", "fetches is code, or not there")
 		}
 	}
-	if u.effect == "" && u.prints == 0 && !u.sends && !u.tells && !u.speaks && !u.keeps && !u.serves && !u.code {
+	if u.effect == "" && u.prints == 0 && !u.sends && !u.tells && !u.speaks && !u.keeps && !u.serves && !u.code && !u.script && !u.path {
 		r.fault(row, "", "the row does not say what the program does: effect, prints, sends, keeps, serves or fetches")
 	}
-	does := u.effect != "" || u.prints != 0 || u.sends || u.serves || u.code
+	does := u.effect != "" || u.prints != 0 || u.sends || u.serves || u.code || u.script || u.path
 	r.named(row, func(name string) {
 		if does {
 			r.put(r.programs, row, name, u)

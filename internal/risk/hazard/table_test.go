@@ -59,7 +59,7 @@ func TestTables(t *testing.T) {
 	}
 	for name, uses := range b.programs {
 		for _, u := range uses {
-			if u.effect == "" && u.prints == 0 && !u.sends && !u.serves && !u.code {
+			if u.effect == "" && u.prints == 0 && !u.sends && !u.serves && !u.code && !u.script && !u.path {
 				t.Errorf("%s: %+v says nothing", name, u)
 			}
 		}
@@ -132,7 +132,7 @@ func TestExtendRefuses(t *testing.T) {
 		"version: 1\nprograms: [{program: '', effect: secret.read, source: y}]":                            "2: the row names no program",
 		"version: 1\nprograms: [{program: x, words: 'a||b', effect: secret.read, source: y}]":              "2: a word is empty",
 		"version: 1\nprograms: [{program: x, words: 'a b c d e f g h i', effect: secret.read, source: y}]": "2: there are 1 to 8 groups of words, and at most 300 words",
-		"version: 1\nprograms: [{program: x, prints: money, source: y}]":                                   "2: prints is one of secret, secrets, key, host and network",
+		"version: 1\nprograms: [{program: x, prints: money, source: y}]":                                   "2: prints is one of secret, secrets, key, host, network, shell and path",
 		"version: 1\nprograms: [{program: x, sends: money, source: y}]":                                    "2: sends is files, texts or words, or not there",
 		"version: 1\nprograms: [{program: x, effect: {a: b}, source: y}]":                                  "2: effect is a text of at most 4000 bytes",
 		"version: 1\neffects: [{effect: secret.read, weight: 1, says: x}]":                                 "2: the effect \"secret.read\" is there already",

@@ -100,6 +100,9 @@ func (c *invocation) answers() {
 	}
 	if types {
 		c.typed(to, text)
+		if c.unseen&fromAnything != 0 && strings.Contains(text, "\n") && nothingKnown(text) { // a shell may be what reads it
+			c.report("shell.printed_run", 0, c.at)
+		}
 	}
 }
 

@@ -144,6 +144,9 @@ func (c *invocation) obeysFiles() {
 		case row.option != "":
 			for _, value := range c.optionValues(row.option) {
 				c.obeys(value)
+				if makers[c.name] {
+					c.obeysPrinted(value)
+				}
 			}
 		default:
 			for _, a := range c.args {
