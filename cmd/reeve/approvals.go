@@ -183,8 +183,8 @@ func listGranted(cmd *cobra.Command, which choice, all, asJSON bool) error {
 		if g.State != approval.Approved {
 			continue
 		}
-		for _, line := range append([]string{reachOf(g)}, limitsOf(&g.Scope)...) {
-			fmt.Fprintln(out, runewidth.Truncate("      "+line, width, "…"))
+		for _, line := range append([]string{reachOf(g)}, g.Scope.Words()...) {
+			fmt.Fprintln(out, runewidth.Truncate("      "+printable(line), width, "…"))
 		}
 	}
 	return nil
@@ -200,23 +200,6 @@ func reachOf(g *approval.Grant) string {
 		reach += ", in " + printable(g.Scope.Folder)
 	}
 	return reach
-}
-
-// limitsOf says what of an act may differ, and which files must not.
-func limitsOf(s *approval.Scope) (lines []string) {
-	if len(s.Differs) > 0 {
-		lines = append(lines, "whatever stands in "+printable(strings.Join(s.Differs, ", ")))
-	}
-	var files []string
-	for _, f := range s.Files {
-		if strings.HasPrefix(f.Sum, "sha256:") && f.Path != f.Real && strings.ContainsAny(f.Path, "./") || strings.HasPrefix(f.Sum, "sha256:") && f.Path == f.Real {
-			files = append(files, f.Path)
-		}
-	}
-	if len(files) > 0 {
-		lines = append(lines, "while unchanged: "+printable(strings.Join(files, ", ")))
-	}
-	return lines
 }
 
 func approvalsRevoke() *cobra.Command {
@@ -667,12 +650,16 @@ func showScope(out io.Writer, s *approval.Scope) {
 	case s.Once != "":
 		fmt.Fprintf(out, "\nIt can be agreed to once only: %s.\n", printable(s.Once))
 	case s.Same != "":
-		fmt.Fprintln(out, "\nAgreement for more than once would cover the same call by the same agent")
+		what := "the same call by the same agent"
+		if s.Act != "" {
+			what = "this command by the same agent"
+		}
+		fmt.Fprintln(out, "\nAgreement for more than once would cover "+what)
 		if s.Folder != "" {
 			fmt.Fprintf(out, "  in %s\n", printable(s.Folder))
 		}
-		for _, line := range limitsOf(s) {
-			fmt.Fprintln(out, "  "+line)
+		for _, line := range s.Words() {
+			fmt.Fprintln(out, "  "+printable(line))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -70,6 +71,10 @@ type Scope struct {
 	// argument but those of Differs, which can be others or missing.
 	Same    string   `json:"same,omitzero"`
 	Differs []string `json:"differs,omitzero"`
+	// Act is the command in the one form in which its spellings are compared, and Free are
+	// the options that may stand in it or not; empty where the text itself must be the same.
+	Act  string   `json:"act,omitzero"`
+	Free []string `json:"free,omitzero"`
 	// Folder is where the act works, if it matters and is known.
 	Folder string `json:"folder,omitzero"`
 	Files  []File `json:"files,omitzero"`
@@ -80,6 +85,30 @@ type Scope struct {
 	// Defined is a hash of the server's definition of the tool, where that is known: by
 	// another one the same words may mean something else.
 	Defined string `json:"defined,omitzero"`
+}
+
+// Words say what agreement for more than once covers, line by line, beside who acts and where.
+func (s *Scope) Words() (lines []string) {
+	if s.Act != "" {
+		lines = append(lines, s.Act)
+		if len(s.Free) > 0 {
+			lines = append(lines, "with or without "+strings.Join(s.Free, ", "))
+		}
+		lines = append(lines, "also among commands that only print, and before others that pass by themselves")
+	}
+	if len(s.Differs) > 0 {
+		lines = append(lines, "whatever stands in "+strings.Join(s.Differs, ", "))
+	}
+	var files []string
+	for _, f := range s.Files {
+		if strings.HasPrefix(f.Sum, "sha256:") && (f.Path == f.Real || strings.ContainsAny(f.Path, "./")) {
+			files = append(files, f.Path)
+		}
+	}
+	if len(files) > 0 {
+		lines = append(lines, "while unchanged: "+strings.Join(files, ", "))
+	}
+	return lines
 }
 
 // File is a file that an act runs or goes to, as it was when people were asked.

@@ -114,12 +114,13 @@ type actView struct {
 	Rules    string
 	Parts    []partView
 	Changes  []changeView
-	Cannot   string // why the visitor cannot agree
-	Refuses  bool   // whether the visitor can refuse
-	NoMore   string // why it can be agreed to once only
-	Problem  string // what went wrong with an answer
-	Note     string // what they wrote, after that
-	Agreed   int    // how many agree to one form of it
+	Cannot   string   // why the visitor cannot agree
+	Refuses  bool     // whether the visitor can refuse
+	NoMore   string   // why it can be agreed to once only
+	More     []string // what agreement for more than once covers
+	Problem  string   // what went wrong with an answer
+	Note     string   // what they wrote, after that
+	Agreed   int      // how many agree to one form of it
 	Expected int
 	Mine     bool       // the visitor has agreed to it as it was asked for
 	Proposed []formView // by people, with changes
@@ -251,7 +252,9 @@ func (v *visit) showApproval(status int, problem string) (view, error) {
 		}
 	}
 	if x := h.Exact; x != nil {
-		a.NoMore = x.Scope.Once
+		if a.NoMore = x.Scope.Once; a.NoMore == "" {
+			a.More = x.Scope.Words()
+		}
 		a.Editable = editable(x)
 		for i := range a.Editable { // what was written stays when it was not taken
 			if one := &a.Editable[i]; v.PostForm.Has(one.Field()) {

@@ -329,7 +329,7 @@ func (g *Guard) newApproval(q *inquiry) (*approval.Decision, error) {
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
 		Seen: x.Digest(), Created: a.At, Policy: d.Policy,
 	}
-	x.What, x.Scope, x.Parts = target.What(a, nil), *target.Of(a, d, q.tainted).Look(), target.Parts(a)
+	x.What, x.Scope, x.Parts = target.What(a, nil), *g.aim(q).Look(), target.Parts(a)
 	x.Scope.Defined = q.defined.String()
 	for i := range a.Arguments {
 		if arg := &a.Arguments[i]; arg.Pointer != "" && len(x.Arguments) < maxChangeable {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"reeve.example/reeve/internal/approval"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/target"
 )
 
@@ -54,7 +56,7 @@ func grantID(a *act.Action, session string, scope *approval.Scope) string {
 // no turn of those that use it.
 func (g *Guard) granted(ctx context.Context, q *inquiry) (*approval.Grant, error) {
 	a, d := q.in.Action, q.decision
-	aim := target.Of(a, d, q.tainted)
+	aim := g.aim(q)
 	if aim.Once != "" {
 		return nil, nil
 	}
@@ -81,6 +83,62 @@ func (g *Guard) granted(ctx context.Context, q *inquiry) (*approval.Grant, error
 		}
 	}
 	return nil, nil
+}
+
+// aim is what an act that people are asked about has to have in common with another. Of a line of
+// commands it is the part about which they are asked: what stands behind that and passes by itself is
+// no matter of theirs. What stands before is, since it can change what is done.
+func (g *Guard) aim(q *inquiry) *target.Aim {
+	a, d := q.in.Action, q.decision
+	line := target.ReadLine(a)
+	if line == nil {
+		return target.Of(a, d, q.tainted)
+	}
+	alone := func(part *act.Action) (act.Decision, []hazard.Finding) {
+		in := *q.in
+		in.Action, in.Reading, in.Form = part, hazard.Read(part), nil
+		return judgeAs(&in, q.set, nil, g.cfg.Tampering), in.Reading.Assess(hazard.Default()).Findings
+	}
+	for n := 1; n < line.Len(); n++ {
+		first := line.To(n)
+		if first == nil {
+			break
+		}
+		after, found := alone(line.From(n))
+		if after.Effect != act.Allow || len(after.Edits) > 0 {
+			continue
+		}
+		asked, more := alone(first)
+		if Held(&asked) && sameNeeds(&asked, d, a.At) && noMore(q.in.Reading.For(a).Assess(hazard.Default()).Findings, append(found, more...)) && noReason(d, &asked, &after) {
+			return target.OfFirst(line, n, &asked, q.tainted)
+		}
+	}
+	return target.Of(a, d, q.tainted)
+}
+
+// sameNeeds reports whether people are asked the same about a part of an act as about all of it.
+func sameNeeds(part, whole *act.Decision, now time.Time) bool {
+	some, _ := approval.Needs(part.Reasons, now)
+	all, _ := approval.Needs(whole.Reasons, now)
+	asked := approval.Decision{Needs: some}
+	return len(some) == len(all) && asked.Covers(all)
+}
+
+// noMore reports whether nothing was found in all of an act that is not in its parts: that one
+// command does something with what another one left.
+func noMore(whole, parts []hazard.Finding) bool {
+	return !slices.ContainsFunc(whole, func(f hazard.Finding) bool {
+		return !slices.ContainsFunc(parts, func(p hazard.Finding) bool { return p.Code == f.Code && p.Weight >= f.Weight })
+	})
+}
+
+// noReason reports whether nothing was said of all of an act that is not said of a part of it.
+func noReason(whole *act.Decision, parts ...*act.Decision) bool {
+	return !slices.ContainsFunc(whole.Reasons, func(r act.Reason) bool {
+		return !slices.ContainsFunc(parts, func(d *act.Decision) bool {
+			return slices.ContainsFunc(d.Reasons, func(o act.Reason) bool { return o.Rule == r.Rule && o.Code == r.Code && o.Effect == r.Effect })
+		})
+	})
 }
 
 // pass lets an act pass by a grant, and says so in its record.
@@ -125,6 +183,7 @@ func (g *Guard) newGrant(ctx context.Context, h *approval.Decision, x *approval.
 	if h.What != "" { // masked by the names of its arguments, too
 		grant.What = h.What
 	}
+	grant.Scope.Act = (&redaction{what: g.cfg.Redact}).text(grant.Scope.Act, around{})
 	h.Grant = grant.ID
 	return item, g.grants.Fill(grant, item)
 }

@@ -59,6 +59,39 @@ const (
 // tainted says that its session has read what others wrote.
 func Of(a *act.Action, d *act.Decision, tainted bool) *Aim {
 	m := &Aim{seen: map[named]bool{}}
+	line := ReadLine(a)
+	if line == nil {
+		return m.of(a, a, d, tainted)
+	}
+	return m.ofLine(line, line.Len(), a, d, tainted)
+}
+
+// OfFirst is the scope of the first n commands of a line, about which alone it was decided.
+func OfFirst(line *Line, n int, d *act.Decision, tainted bool) *Aim {
+	return (&Aim{seen: map[named]bool{}}).ofLine(line, n, line.To(n), d, tainted)
+}
+
+func (m *Aim) ofLine(line *Line, n int, a *act.Action, d *act.Decision, tainted bool) *Aim {
+	plain := line.To(n)
+	if plain == nil {
+		return m.of(a, a, d, tainted)
+	}
+	for _, c := range line.commands[:n] {
+		for _, more := range c.worse {
+			m.Labels = append(m.Labels, "does more: "+more)
+		}
+		for _, option := range c.free {
+			if !slices.Contains(m.Free, option) {
+				m.Free = append(m.Free, option)
+			}
+		}
+	}
+	m.Act = plain.Content[line.leaf].Text
+	return m.of(a, plain, d, tainted)
+}
+
+// of is the scope of an act, read in the one form in which its command is compared with others.
+func (m *Aim) of(a, plain *act.Action, d *act.Decision, tainted bool) *Aim {
 	switch {
 	case !a.IsCall():
 		m.once("it is no call of a tool")
@@ -68,9 +101,10 @@ func Of(a *act.Action, d *act.Decision, tainted bool) *Aim {
 	case a.Confusable:
 		m.once("the tool's name imitates another")
 	}
-	m.same(a)
+	m.same(plain)
 	m.labels(a, d, tainted)
-	m.read(a)
+	m.weigh(a, plain)
+	m.read(plain)
 	return m
 }
 
@@ -85,7 +119,7 @@ func (m *Aim) same(a *act.Action) {
 			fmt.Fprintf(h, "%d %s\n", len(t), t)
 		}
 	}
-	add("reeve scope v1", a.Door, string(a.Kind), a.InnerMethod, a.Resource, a.Canonical, a.Alias, a.Server, a.From)
+	add("reeve scope v2", a.Door, string(a.Kind), a.InnerMethod, a.Resource, a.Canonical, a.Alias, a.Server, a.From)
 	add(a.Principal.Name, a.Principal.Method, a.Principal.Organization)
 	if d := a.Principal.Delegation; d != nil {
 		add(d.Client, d.OnBehalfOf)
@@ -143,6 +177,25 @@ func (m *Aim) labels(a *act.Action, d *act.Decision, tainted bool) {
 	if len(m.Labels) > most {
 		m.Labels = nil
 		m.once("too much was found in it")
+	}
+}
+
+// weigh takes the risk of a command without the options that are of no account, where they are all
+// that it would be graver for.
+func (m *Aim) weigh(a, plain *act.Action) {
+	if a == plain {
+		return
+	}
+	all, less := hazard.Read(a).Assess(hazard.Default()), hazard.Read(plain).Assess(hazard.Default())
+	codes := func(found []hazard.Finding) (list []string) {
+		for _, f := range found {
+			list = append(list, f.Code)
+		}
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	if m.Risk.Heuristic == all.Score && slices.Equal(codes(all.Findings), codes(less.Findings)) {
+		m.Risk.Heuristic = min(all.Score, less.Score)
 	}
 }
 
@@ -209,15 +262,20 @@ var impliedFiles = map[string][]string{
 	"npm": nodeFiles, "npx": nodeFiles, "pnpm": nodeFiles, "yarn": nodeFiles, "bun": nodeFiles,
 	"just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"},
 	"rake": {"Rakefile", "rakefile"}, "gradle": {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"}, "mvn": {"pom.xml", ".mvn/extensions.xml", ".mvn/maven.config", ".mvn/jvm.config"},
-	"cargo": {"Cargo.toml", "build.rs", ".cargo/config.toml"}, "poetry": pythonFiles, "uv": pythonFiles, "twine": {".pypirc"}, "tox": {"tox.ini"},
+	"cargo": {"Cargo.toml", "build.rs", ".cargo/config.toml", "~/.cargo/config.toml", "~/.cargo/config"}, "poetry": pythonFiles, "uv": pythonFiles, "twine": {".pypirc", "~/.pypirc"}, "tox": {"tox.ini"},
 	"docker": composeFiles, "docker-compose": composeFiles, "podman": composeFiles,
+	"kubectl": clusterFiles, "oc": clusterFiles, "helm": clusterFiles, "terraform": terraformFiles, "tofu": terraformFiles,
+	"gh": {".git/config", "~/.config/gh/hosts.yml"}, "aws": {"~/.aws/config", "~/.aws/credentials"}, "gcloud": {"~/.config/gcloud/active_config", "~/.config/gcloud/configurations/config_default"},
+	"prisma": append([]string{".env", "schema.prisma", "prisma/schema.prisma", "prisma/.env", "prisma.config.ts"}, nodeFiles...), "firebase": {".firebaserc", "firebase.json"}, "wrangler": {"wrangler.toml", "wrangler.json", "wrangler.jsonc", ".env"},
+	"vercel": {".vercel/project.json", "vercel.json"}, "fly": {"fly.toml"}, "flyctl": {"fly.toml"},
+	"dropdb": {"~/.pg_service.conf"}, "psql": {"~/.pg_service.conf", "~/.psqlrc"},
 	"goreleaser": {".goreleaser.yaml", ".goreleaser.yml"}, "fastlane": {"Fastfile", "fastlane/Fastfile"}, "gem": {"Gemfile"}, "bundle": {"Gemfile"},
 	"git": gitFiles(),
 }
 
 // gitFiles are what says where Git pushes to, and what it runs itself.
 func gitFiles() []string {
-	files := []string{".git", ".git/HEAD", ".git/config", ".gitattributes"}
+	files := []string{".git", ".git/HEAD", ".git/config", ".gitattributes", "~/.gitconfig", "~/.config/git/config"}
 	for _, dir := range []string{".git/hooks", ".husky", ".husky/_", ".githooks"} {
 		for _, hook := range []string{"pre-push", "pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-rebase", "post-checkout", "reference-transaction"} {
 			files = append(files, dir+"/"+hook)
@@ -227,9 +285,13 @@ func gitFiles() []string {
 }
 
 var (
-	nodeFiles    = []string{"package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml"}
+	nodeFiles    = []string{"package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml", "~/.npmrc", "~/.yarnrc", "~/.yarnrc.yml"}
 	pythonFiles  = []string{"pyproject.toml", "setup.py"}
-	composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml", "compose.override.yaml", "docker-compose.override.yml", "Dockerfile", ".env"}
+	composeFiles = []string{"compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml", "compose.override.yaml", "docker-compose.override.yml", "Dockerfile", ".env", "~/.docker/config.json"}
+	// What a cluster's or a cloud's programs are speaking to stands in these. A name with * is all
+	// that are called so.
+	clusterFiles   = []string{"~/.kube/config"}
+	terraformFiles = []string{".terraform/environment", ".terraform/terraform.tfstate", "*.tf", "*.tf.json", "*.tfvars", "*.tfvars.json", "~/.terraformrc"}
 )
 
 // command notes what one command of an act runs.
@@ -302,14 +364,14 @@ func (m *Aim) command(c *hazard.Command) {
 		m.commits(c.Words)
 	}
 	if impliedFiles[base] != nil {
-		m.implied(base, c.Words, in)
+		m.implied(base, c.Words, folders, in)
 	}
 }
 
 // implied notes what a program takes its orders from without being told: in the folders
 // that it may run in, in those that its words name (make -C dir), and for Git in the
 // one above that is its own.
-func (m *Aim) implied(base string, words []string, in func(string, use)) {
+func (m *Aim) implied(base string, words, dirs []string, in func(string, use)) {
 	var folders []string
 	for _, w := range words {
 		for _, dir := range filesIn(w) {
@@ -333,6 +395,14 @@ func (m *Aim) implied(base string, words []string, in func(string, use)) {
 	}
 	for _, file := range impliedFiles[base] {
 		use := runs
+		if strings.HasPrefix(file, "~") {
+			m.name(file, runs)
+			continue
+		}
+		if strings.Contains(file, "*") {
+			m.called(file, append(folders, dirs...))
+			continue
+		}
 		if file == ".git" { // changes with all that Git does; what of it is obeyed stands in the list
 			use = works
 		}
@@ -342,6 +412,24 @@ func (m *Aim) implied(base string, words []string, in func(string, use)) {
 		}
 	}
 }
+
+// called notes the files of some folders that a pattern names.
+func (m *Aim) called(pattern string, dirs []string) {
+	for _, dir := range dirs {
+		at := m.at(cmp.Or(dir, "."))
+		found, err := filepath.Glob(filepath.Join(escaped.Replace(at), pattern))
+		if err != nil || len(found) > maxFiles {
+			m.once("it names too many files")
+			return
+		}
+		for _, file := range found {
+			m.name(file, runs)
+		}
+	}
+}
+
+// escaped writes a folder into a pattern.
+var escaped = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // worksIn are the options behind which a folder stands that something works in. Such a folder
 // is as the one that it is called in: what it holds may change.
