@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 
 	"reeve.example/reeve/act"
@@ -310,7 +309,7 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 	if a.Runs = nil; g.cfg.Runs == nil || !a.IsCall() {
 		return
 	}
-	if does := read.Assess(hazard.Default()); slices.ContainsFunc(does.Ran, s.WroteTo) || slices.ContainsFunc(does.Fed, s.WroteTo) {
+	if does := read.Assess(hazard.Default()); len(does.Ran)+len(does.Fed)+len(does.Called) > 0 && s.WroteTo(hazard.AnyFile) {
 		a.Runs = g.cfg.Runs(a, read, s.WroteTo)
 	}
 }

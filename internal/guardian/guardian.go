@@ -480,7 +480,8 @@ type examination struct {
 	reads                []string // the files that the act reads, as far as they are known
 	gathering            bool     // the look is for the scripts that the act runs, and for nothing else
 	gathered             []script
-	words                []string // what the program is told that runs the script which is read
+	wrote                func(name string) bool // whether the session wrote a file of a name, where scripts are gathered
+	words                []string               // what the program is told that runs the script which is read
 }
 
 // cwd is the folder that the agent works in, as its hook says; empty if it does not. The act itself

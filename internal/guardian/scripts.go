@@ -42,6 +42,8 @@ type script struct {
 	name  string   // under which it lies
 	words []string // what the program is told that runs it; nil for a script of its own
 	text  string
+	in    string // the folder in which it lies, as the call says it, or as it was found there
+	found bool   // by its name, and not because the call said where it lies
 }
 
 // maxRuns is how much is told of the files that one call runs.
@@ -55,35 +57,49 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 		return nil
 	}
 	read = read.For(a)
-	e := &examination{g: g, a: a, folders: read.Folders(), files: maxScripts, contents: maxScripts, namesLeft: maxNamesIn, tool: a.Canonical, gathering: true}
+	e := &examination{g: g, a: a, folders: read.Folders(), files: maxScripts, contents: maxScripts, namesLeft: maxNamesIn, tool: a.Canonical, gathering: true, wrote: wrote}
 	written := map[string]bool{}
 	for _, f := range read.Written() {
 		written[f.Name] = true
 	}
-	fed := read.Assess(hazard.Default()).Fed
+	does, o := read.Assess(hazard.Default()), &overlook{}
 	read.Watch(&hazard.Watch{
 		Command: func(c *hazard.Command) {
 			e.went = c.Dirs[1:]
 			e.scripts(c, base(c.Name))
 		},
 		File: func(p string, writes bool, _ string, _ bool) { // sh < x, cat x | sh
-			if name := path.Base(filepath.ToSlash(p)); !writes && wrote(name) && slices.Contains(fed, name) {
+			if name := path.Base(filepath.ToSlash(p)); !writes && wrote(name) && slices.Contains(does.Fed, name) {
 				e.words = nil
 				e.script(p, "", e.lastDirs())
 			}
 		},
 	})
-	for _, s := range e.gathered {
-		if !wrote(s.name) || written[s.name] || written["*"] {
+	o.roots = e.roots()
+	for _, name := range slices.Concat(does.Ran, does.Called) {
+		e.takesIn(o, name, "")
+	}
+	for i := 0; i < len(e.gathered); i++ { // which become more
+		s := e.gathered[i]
+		if s.found && !wrote(s.name) {
+			for _, name := range hazard.Takes(s.name, s.text) {
+				e.takesIn(o, name, s.in)
+			}
 			continue
 		}
 		found, takes := hazard.Default().RunsFile(s.name, s.text, s.words)
+		for _, name := range takes {
+			e.takesIn(o, name, o.within(s.in))
+		}
+		if !wrote(s.name) || written[s.name] || written["*"] {
+			continue
+		}
 		if slices.ContainsFunc(takes, func(name string) bool {
-			return wrote(name) && !slices.ContainsFunc(e.gathered, func(s script) bool { return s.name == name })
+			return wrote(name) && !strings.Contains(name, "*") && !slices.ContainsFunc(e.gathered, func(s script) bool { return s.name == name })
 		}) {
 			continue // what the session remembers of these counts
 		}
-		if len(found) == 0 {
+		if len(found) == 0 && !s.found {
 			runs = append(runs, act.FileRun{File: s.name})
 		}
 		for _, f := range found {
@@ -114,6 +130,10 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 		}
 	case strings.Contains(c.Name, "/"):
 		e.script(c.Name, "", c.Dirs)
+	case e.gathering && e.wrote(name):
+		for _, dir := range ofPrograms {
+			e.script(dir+"/"+name, "", c.Dirs)
+		}
 	}
 }
 
@@ -186,14 +206,18 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 		return
 	}
 	if e.gathering {
-		e.gathered = append(e.gathered, script{path.Base(filepath.ToSlash(name)), e.words, text})
+		e.gathered = append(e.gathered, script{name: path.Base(filepath.ToSlash(name)), words: e.words, text: text, in: path.Dir(filepath.ToSlash(name))})
 	}
 	if e.chain >= maxChain || len(text) > maxScript {
 		e.tooMuch = e.tooMuch || e.chain >= maxChain || !e.gathering && e.g.namedIn(text)
 		return
 	}
 	if with == told {
-		e.interprets("sh", recipes(name, text), dirs)
+		commands := recipes(name, text)
+		if asked, known := hazard.Asked(name, text, e.words); known && e.gathering {
+			commands = strings.Join(asked, "\n")
+		}
+		e.interprets("sh", commands, dirs)
 		return
 	}
 	first, _, _ := strings.Cut(text, "\n")

@@ -404,6 +404,7 @@ func (e *evaluation) runsWritten() {
 		says    string
 	}{
 		{e.hazards.Ran, e.in.Session.Written, "shell.written_run", "The call runs %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
+		{e.hazards.Called, e.in.Session.Written, "shell.written_run", "The call runs a program of a name, %.80q, that this session has given to a file of its own, which would do what asks a person where a command does it."},
 		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
 		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads in %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
 		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address where people do not keep their repositories."},

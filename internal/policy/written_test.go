@@ -174,6 +174,7 @@ func TestWrittenFoundThenRun(t *testing.T) {
 		{"/w/plan", "uniq plan | bash"}, {"/w/plan", "git show main:plan | sh"}, {"/w/plan", "dash --rcfile plan -i"}, {"/w/plan", "BASH_ENV=./plan make"},
 		{"/w/plan", `python3 -c "import subprocess;subprocess.run(open('plan').read(),shell=True)"`}, {"/w/plan", `perl -e 'system(scalar(<STDIN>))' < plan`}, {"/w/plan", `php -r 'passthru(file_get_contents("plan"));'`},
 		{"/w/plan", "cp plan .git/hooks/post-merge"}, {"/w/hk/post-checkout", "git config core.hooksPath hk"}, {"/w/plan", "RUSTC_WRAPPER=./plan cargo check"},
+		{"/w/bin/plan", "plan --now"}, {"/w/node_modules/.bin/plan", "npx plan"}, {"/w/.venv/bin/plan", ". .venv/bin/activate; plan"}, {"/w/own/plan", "PATH=own:$PATH plan"}, {"/w/.husky/pre-commit", "git commit -m x"},
 		{"/w/steps.json", "jq -r '.[]' steps.json | sh"},
 	} {
 		text := harm

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"maps"
@@ -421,6 +422,11 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 		if now := s.whose(f, keeps); len(st.files) < maxFacts && !s.work().knows(factWrote, f.Name, now) {
 			st.files = append(st.files, factOf(factWrote, f.Name, now))
 		}
+		for _, pattern := range hazard.Patterns(cmp.Or(f.Path, f.Name)) {
+			if len(st.files) < maxFacts && !s.work().knows(factWrote, pattern, 1) {
+				st.files = append(st.files, factOf(factWrote, pattern, 1))
+			}
+		}
 		if f.Changed {
 			continue
 		}
@@ -749,7 +755,8 @@ func (s *State) runs(file uint64, depth int, looked *int) uint64 {
 
 // WroteTo reports whether the session has written to a file of this name, and brought nothing of
 // it from elsewhere: who reads it on the disk knows what it is. What was brought nobody has
-// looked at, whatever a look at it would find.
+// looked at, whatever a look at it would find. Of a pattern, as hazard.Patterns has them, it
+// reports whether the session has written to any file that it stands for.
 func (s *State) WroteTo(name string) bool { return s.work().knows(factWrote, name, 1) }
 
 // whose is the tier of factWrote that a file has once it is written; keeps says that it still

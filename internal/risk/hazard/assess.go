@@ -68,6 +68,9 @@ type Assessment struct {
 	// Ran are the files, by their names, that the call runs and did not write itself; Fed those
 	// of which something may become code that it runs: it runs what it reads, and names these.
 	Ran, Fed []string
+	// Called are the programs that the call has looked for where programs lie, as Patterns has them:
+	// a file of such a name in a folder for programs may be what is run.
+	Called []string
 	// Awaited are those of both that the call may run, or read orders from, when it has long been
 	// answered: what is written into them later is run.
 	Awaited []string
@@ -140,6 +143,7 @@ type assessor struct {
 	began     string            // the folder in which the call is made, if that is known
 	went      string            // where cd led from there, as it was spelled
 	runFiles  []string          // by their names, if the call did not write them
+	called    []string          // programs that are looked for by their names: see Assessment
 	ranIn     []string          // the names of the folders that they lie in
 	namedIn   []string          // of those that the words of the commands name
 	named     []string          // what the words of the commands name
@@ -258,7 +262,7 @@ func (a *assessor) assessment() Assessment {
 		return 0
 	})
 	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn, Pushed: a.pushedTo}
-	all.Fed, all.RanIn = a.obeyed, a.ranIn
+	all.Fed, all.RanIn, all.Called = a.obeyed, a.ranIn, a.called
 	if a.dynamic {
 		all.Fed = append(slices.Clip(a.obeyed), a.named...)
 		all.RanIn = append(slices.Clip(a.ranIn), a.namedIn...)

@@ -142,6 +142,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.runsFetched()
 	c.orders()
 	c.makes()
+	c.isLookedFor()
 	s.ranFile(name)
 	s.ranHidden(name)
 	c.addressed()

@@ -335,7 +335,7 @@ func (s *shell) taskFile(text string) {
 		for range 6 { // tasks: {x: {cmds: [rm -rf /home]}}
 			rest = strings.Trim(rest, "-@+ \t\"'[]{},")
 			if len(rest) > 5 {
-				s.wordRun(rest)
+				s.wordRun(closed(rest))
 			}
 			if host != nil && (strings.HasPrefix(rest, "rm ") || strings.Contains(rest, " "+host[1]) || strings.Contains(rest, "chroot")) {
 				command, _, _ := strings.Cut(rest, ",")
@@ -348,6 +348,16 @@ func (s *shell) taskFile(text string) {
 			rest = rest[cut+1:]
 		}
 	}
+}
+
+// closed is a text with the quote at its end that belongs to one in it.
+func closed(text string) string {
+	for _, quote := range []string{"'", `"`} {
+		if strings.Count(text, quote)%2 == 1 {
+			return text + quote
+		}
+	}
+	return text
 }
 
 // mountsRoot is a container's volume that is all of the machine.

@@ -379,6 +379,7 @@ func (c *invocation) asProgram(name string, args []flow) {
 	p.uses()
 	p.takesAway()
 	p.givenCode()
+	p.obeysFiles()
 	if _, implies := unasked[p.name]; implies {
 		p.runsImplied()
 	}

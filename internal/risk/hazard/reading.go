@@ -137,7 +137,14 @@ func (r *Reading) Handles() bool {
 	r.read()
 	c, a := r.sorted(), &r.assessment
 	return c.kind.writes || anyOf(c.words, movingTools) || r.brings ||
-		len(a.Ran)+len(a.RanIn)+len(a.Fed)+len(a.Sent)+len(a.Kept)+len(a.Copied)+len(a.Tunnels) > 0 || mayBeLocal(r.sorted())
+		slices.ContainsFunc(a.Called, isOwnProgram) || len(a.Ran)+len(a.RanIn)+len(a.Fed)+len(a.Sent)+len(a.Kept)+len(a.Copied)+len(a.Tunnels) > 0 || mayBeLocal(r.sorted())
+}
+
+// isOwnProgram reports whether a program that is looked for is none of those that every machine has,
+// and so perhaps one of the project.
+func isOwnProgram(called string) bool {
+	name := strings.TrimPrefix(called, lookedFor(""))
+	return !programs()[name] && !tellers[name]
 }
 
 // elsewhereToo is an assessment of the call in the first of its folders, with what is found in the

@@ -79,10 +79,12 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		a.command(text, nil)
 	case lang != "":
 		a.code(lang, text, at, false)
-	case strings.Contains(low, "makefile") || strings.HasSuffix(low, ".mk") || low == "justfile":
+	case isMakefile(low):
 		for _, line := range recipes(text, words) {
 			a.command(line, &at)
 		}
+	case gitHooks[low]:
+		a.command(text, nil)
 	case isBuildFile(base):
 		a.taken(low, text)
 	case strings.Contains(low, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(low)):
@@ -93,6 +95,26 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		a.command(text, nil)
 	}
 	return true
+}
+
+// gitHooks are the names of the files that git runs by itself.
+var gitHooks = set("pre-commit pre-push pre-merge-commit pre-rebase commit-msg prepare-commit-msg post-commit post-merge post-checkout post-rewrite applypatch-msg pre-applypatch post-applypatch")
+
+// Asked are the commands that a makefile, or a package's scripts, hold for some words; known is false of
+// files of other kinds.
+func Asked(name, text string, words []string) (commands []string, known bool) {
+	switch base := strings.ToLower(path.Base(slashed(name))); {
+	case base == "package.json":
+		return packageScripts(text, words), true
+	case isMakefile(base):
+		return recipes(text, words), true
+	}
+	return nil, false
+}
+
+// isMakefile reports whether a file of a name holds the recipes of make, or of what is like it.
+func isMakefile(low string) bool {
+	return strings.Contains(low, "makefile") || strings.HasSuffix(low, ".mk") || low == "justfile"
 }
 
 // recipes are the commands of a makefile that make runs for some targets, with those that

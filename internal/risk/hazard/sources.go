@@ -46,7 +46,7 @@ var sourceWords = func() map[string]ability {
 		what  ability
 		words string
 	}{
-		{canRun, "command commandcontext callcommand callprocess readprocess createprocess process processstartinfo execshellcmd execcmd execcmdex startcmd shell sh cmd run open_process_in popen exec execvp commandline launch launchpath invoke_shell runcommand system2 cmdline qprocess generate esyscmd output_of rawsystem proc"},
+		{canRun, "command commandcontext callcommand callprocess readprocess createprocess process processstartinfo execshellcmd execcmd execcmdex startcmd shell sh cmd run open_process_in popen exec execvp commandline launch launchpath invoke_shell runcommand system2 cmdline qprocess generate esyscmd execute output_of rawsystem proc"},
 		{canHTTP, "http https post httpclient reqwest ureq hyper urlsession url httprequest webrequest libcurl curl_easy_init httpurlconnection okhttpclient okhttp ktor httpoison req tesla httr dio client restclient"},
 		{canConnect, "dial net tcpstream tcpclient socketstream networkstream connect"},
 		{canWrite, "writefile write create openfile writer filewriter writestring fputs fwrite fopen writealltext writeallbytes writetext ofstream outputstream fileoutputstream spit with-temp-file write-region writelines cat save put_contents writefilesync"},

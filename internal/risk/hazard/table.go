@@ -86,6 +86,7 @@ type fileRow struct {
 	words   groups
 	option  string   // options, separated by spaces
 	unasked []string // names, in which * stands for anything
+	alone   bool     // and nothing else of the folder is run
 }
 
 // variableRow is a variable by which a program is told what to run. Without an effect its value
@@ -191,7 +192,7 @@ var (
 		section{"elsewhere", "program source", "words after skip option takes plain", (*tableReader).runsElsewhere},
 		section{"runs", "program source", "words after skip option takes plain", (*tableReader).runsHere},
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
-		section{"files", "program source", "words option unasked", (*tableReader).obeysFiles},
+		section{"files", "program source", "words option unasked alone", (*tableReader).obeysFiles},
 		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
 		section{"installers", "addresses source", "", (*tableReader).installersOf},
 		section{"variables", "variable source", "value effect weight host fetches", (*tableReader).variable},
@@ -516,7 +517,7 @@ func (r *tableReader) key(row *yamldoc.Node) {
 
 // obeysFiles reads which files tell a program what to run.
 func (r *tableReader) obeysFiles(row *yamldoc.Node) {
-	f := fileRow{words: r.words(row.Get("words")), option: text(row, "option"), unasked: strings.Fields(text(row, "unasked"))}
+	f := fileRow{words: r.words(row.Get("words")), option: text(row, "option"), unasked: strings.Fields(text(row, "unasked")), alone: text(row, "alone") == "true"}
 	if len(f.unasked) == 0 {
 		f.unasked = nil
 	}

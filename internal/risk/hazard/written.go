@@ -44,6 +44,25 @@ func (a *assessor) ran(name string) {
 	}
 }
 
+// isLookedFor notes that the program is looked for by its name: in the folders that the script has put
+// before those of the machine, and in those where a project keeps programs.
+func (c *invocation) isLookedFor() {
+	if c.other || strings.ContainsAny(c.path, "/$ ") || shellWords[c.name] {
+		return
+	}
+	if key := lookedFor(c.name); !harmless[c.name] && !slices.Contains(c.assessor.called, key) && len(c.assessor.called) < maxRan {
+		c.assessor.called = append(c.assessor.called, key)
+	}
+	for dir := range strings.SplitSeq(c.vars["PATH"].text, ":") {
+		if dir != "" && !strings.HasPrefix(dir, "$PATH") && !strings.HasPrefix(dir, "${PATH") {
+			c.ran(dir + "/" + c.name)
+		}
+	}
+}
+
+// lookedFor is the pattern by which a program is known that is called by its name alone.
+func lookedFor(name string) string { return "*bin/" + name }
+
 // inHere notes that something is run of the folder that the call is made in.
 func (a *assessor) inHere(which string) {
 	if !a.other && !slices.Contains(a.ranIn, which) {
@@ -121,7 +140,7 @@ func (a *assessor) obeys(text string) {
 		if statement && !strings.ContainsAny(word, "./\\") {
 			continue
 		}
-		for _, name := range []string{word, strings.TrimRight(word, "/") + "/" + anyFile} {
+		for _, name := range []string{word, strings.TrimRight(word, "/") + "/" + AnyFile} {
 			a.obeyed = noted(a.obeyed, name)
 			a.inFolders(&a.ranIn, name)
 		}
@@ -139,6 +158,7 @@ func (c *invocation) obeysFiles() {
 			continue
 		}
 		switch {
+		case row.alone:
 		case row.unasked != nil:
 			c.runsHere()
 		case row.option != "":
@@ -199,15 +219,15 @@ func noted(names []string, name string) []string {
 	case base == "" || slices.Contains(names, base):
 		return names
 	case len(names) == maxRan-1:
-		base = anyFile
+		base = AnyFile
 	case len(names) >= maxRan:
 		return names
 	}
 	return append(names, base)
 }
 
-// anyFile is the pattern of all files.
-const anyFile = "*"
+// AnyFile is the pattern of all files.
+const AnyFile = "*"
 
 // scriptName is what a file is known by from one call to the next: where it lies is spelled
 // in many ways.
@@ -235,9 +255,9 @@ func filesLike(pattern string) string {
 	}
 	folder = path.Base(strings.TrimRight(folder, "/"))
 	if !strings.ContainsAny(name, "*?[") || strings.ContainsAny(folder, "*?[$~") || folder == "." || folder == ".." || folder == "/" || len(folder)+len(end) > 250 {
-		return anyFile + end
+		return AnyFile + end
 	}
-	return folder + "/" + anyFile + end
+	return folder + "/" + AnyFile + end
 }
 
 // Patterns are the patterns that a file is known by besides its name: those that filesLike gives,
@@ -245,14 +265,17 @@ func filesLike(pattern string) string {
 func Patterns(p string) []string {
 	p = slashed(strings.TrimSpace(p))
 	base, end := path.Base(p), path.Ext(p)
-	patterns := []string{anyFile}
+	patterns := []string{AnyFile}
 	if end != "" {
-		patterns = append(patterns, anyFile+end)
+		patterns = append(patterns, AnyFile+end)
 	}
 	if folder := path.Base(path.Dir(p)); folder != "." && folder != "/" && folder != ".." {
 		for _, one := range patterns {
 			patterns = append(patterns, folder+"/"+one)
 		}
+	}
+	if name := strings.TrimSuffix(strings.TrimSuffix(base, ".exe"), ".cmd"); !strings.Contains(name, ".") && listed("bin .bin sbin shims Scripts", path.Base(path.Dir(p))) {
+		patterns = append(patterns, lookedFor(name))
 	}
 	for _, one := range patternsOfPrograms() {
 		if ok, _ := path.Match(one, base); ok && !slices.Contains(patterns, one) {
@@ -360,7 +383,7 @@ func (r *Reading) IsEdit() bool {
 // ifRun is how grave it would be to run a file, and which files it takes in or has run.
 func (t *Table) ifRun(name, text string) (weight float64, takes []string) {
 	findings, takes := t.RunsFile(name, text, nil)
-	return graveness(findings), takes
+	return graveness(findings), slices.DeleteFunc(takes, func(name string) bool { return everyModule[strings.TrimSuffix(name, ".py")] })
 }
 
 // ifTaken is how grave it would be to run what stands in a file: of a script or a source all of
@@ -429,6 +452,12 @@ var (
 // mostTaken is how many files that one takes in are told.
 const mostTaken = 12
 
+// Takes are the files, by their names, that a text takes in by the words of its language, or names where
+// it is one of settings.
+func Takes(name, text string) []string {
+	return takenIn(strings.ToLower(path.Base(slashed(name))), text[:min(len(text), maxProgram)])
+}
+
 // takenIn are the files that a text takes in by the words of its language.
 func takenIn(name, text string) (files []string) {
 	add := func(word string, ends ...string) {
@@ -445,15 +474,22 @@ func takenIn(name, text string) (files []string) {
 			}
 		}
 	}
+	_, isSource := sourceOf(name)
 	switch lang := languageOfFile(name, text); {
 	case lang == "python":
+		var every []string
 		for _, m := range pythonTakes.FindAllStringSubmatch(text, 64) {
 			for word := range strings.FieldsFuncSeq(m[1]+","+m[2]+","+m[3], func(r rune) bool { return r == ',' }) {
 				word, _, _ = strings.Cut(strings.TrimSpace(word), " ") // import a as b
 				if word = word[strings.LastIndexByte(word, '.')+1:]; !everyModule[word] {
 					add(word, ".py")
+				} else {
+					every = append(every, word)
 				}
 			}
+		}
+		for _, word := range every { // one of them may lie beside it all the same
+			add(word, ".py")
 		}
 	case lang == "js" || listed(".ts .tsx .mts .cts .jsx", path.Ext(name)):
 		for _, m := range scriptTakes.FindAllStringSubmatch(text, 64) {
@@ -471,9 +507,22 @@ func takenIn(name, text string) (files []string) {
 				add(word, "")
 			}
 		}
+	case !isSource && (isBuildFile(name) || isTaskFile(name)) && !imageFile.MatchString(name):
+		for word := range strings.FieldsFuncSeq(text[:min(len(text), 32<<10)], func(r rune) bool { return strings.ContainsRune(" \t\n=,;|&<>'\"`(){}[]:", r) }) {
+			if strings.HasPrefix(word, "./") || runnable.MatchString(word) {
+				add(word, "")
+			}
+		}
 	}
 	return files
 }
+
+var (
+	// imageFile is a file that says what goes into an image, and is not run when that is made.
+	imageFile = lazyregexp.New(`(?i)(?:docker|container)file|compose`)
+	// runnable is a path that ends as scripts do, or leads from the folder's top to where tools lie.
+	runnable = lazyregexp.New(`^[\w@./-]+\.(?:sh|bash|zsh|py|rb|pl|php|js|mjs|cjs|ts|mts|cts|lua|jar|so|dylib|exe|gradle|rc|m4|mk|cmake|bzl)$|^(?:tools?|scripts?|bin|build|hack|ci|dev)/[\w./-]+$`)
+)
 
 // everyModule are modules of Python that most programs take in, and nobody's own files.
 var everyModule = set("os sys re json time math typing pathlib subprocess collections datetime logging argparse itertools functools random string io abc enum dataclasses contextlib shutil tempfile unittest pytest asyncio threading socket hashlib base64 csv copy uuid inspect traceback warnings signal glob urllib request http requests numpy pandas np pd plt matplotlib torch tensorflow sklearn flask fastapi pydantic django sqlalchemy httpx click rich yaml toml __future__ annotations Any Optional Path")
