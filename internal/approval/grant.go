@@ -68,7 +68,8 @@ type Scope struct {
 	// Once is why the act can be agreed to once only; empty when it can for more.
 	Once string `json:"once,omitzero"`
 	// Same is a digest of all that has to be the same: who asks, the tool, and every
-	// argument but those of Differs, which can be others or missing.
+	// argument but those of Differs, which can be others or missing. Beside a command that
+	// is known whole they are words about it, and can be there or not.
 	Same    string   `json:"same,omitzero"`
 	Differs []string `json:"differs,omitzero"`
 	// Act is the command in the one form in which its spellings are compared, and Free are
@@ -133,7 +134,7 @@ func (s *Scope) Covers(later *Scope) bool {
 	more := func(list, than []string) bool {
 		return slices.ContainsFunc(list, func(l string) bool { return !slices.Contains(than, l) })
 	}
-	return !more(later.Labels, s.Labels) && !more(later.Differs, s.Differs)
+	return !more(later.Labels, s.Labels) && (s.Act != "" || !more(later.Differs, s.Differs))
 }
 
 // level orders the levels of risk.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -14,6 +15,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/session"
 	"reeve.example/reeve/internal/target"
 )
 
@@ -89,6 +91,29 @@ func (g *Guard) granted(ctx context.Context, q *inquiry) (*approval.Grant, error
 // commands it is the part about which they are asked: what stands behind that and passes by itself is
 // no matter of theirs. What stands before is, since it can change what is done.
 func (g *Guard) aim(q *inquiry) *target.Aim {
+	aim := g.aimed(q)
+	if aim.Act != "" {
+		// Every word of the command is as it was agreed to: none can come from what was read since. Else the
+		// first result, such as that of the act itself, would end the agreement. A rule that
+		// asks for that is not answered by it.
+		aim.Labels = slices.DeleteFunc(aim.Labels, func(l string) bool { return slices.Contains(ofTaint(), l) })
+	}
+	return aim
+}
+
+// ofTaint are the labels of an act before which something from outside was read in its turn.
+var ofTaint = sync.OnceValue(func() []string {
+	const check = "taint.consequential"
+	labels := []string{target.Tainted, target.Reason + check}
+	for _, c := range session.Checks {
+		if c.Name == check {
+			labels = append(labels, target.Threat+c.Doc)
+		}
+	}
+	return labels
+})
+
+func (g *Guard) aimed(q *inquiry) *target.Aim {
 	a, d := q.in.Action, q.decision
 	line := target.ReadLine(a)
 	if line == nil {

@@ -213,3 +213,32 @@ func TestThreat17StretchedGrant(t *testing.T) {
 		})
 	}
 }
+
+// TestGrantLasts: what a command prints, the next turn, and how long a command
+// may take do not end what was agreed to for the session.
+func TestGrantLasts(t *testing.T) {
+	n, dir := codingAgents(t)
+	ask := func(id, command string, more ...string) *act.Action {
+		a := tool("s", id, "shell", dir, append([]string{"command", command}, more...)...)
+		a.Turn = "turn " + id[:1]
+		return a
+	}
+	answered := func(id, text string) {
+		r := result("s", id)
+		r.Turn, r.Resource, r.Canonical = "turn "+id[:1], "shell", "shell"
+		r.Content[0].Text = text
+		n.decide(t, r)
+	}
+	n.grants(t, ask("1", "terraform destroy"), approval.Span{Session: true})
+	n.decide(t, ask("1", "terraform destroy"))
+	answered("1", "Destroy complete!")
+	for _, a := range []*act.Action{
+		ask("1b", "terraform destroy"), ask("1c", "terraform destroy -auto-approve", "timeout", "600000"),
+		ask("2", "terraform destroy", "description", "Destroy it"),
+	} {
+		if d, _ := n.decide(t, a); d.Effect != act.Allow || d.Reasons[0].Code != "granted" {
+			t.Errorf("%s: %v %v", a.Body, d.Effect, codesOf(d))
+		}
+		answered(a.ID, "Destroy complete!")
+	}
+}

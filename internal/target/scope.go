@@ -134,6 +134,9 @@ func (m *Aim) same(a *act.Action) {
 		if i > 0 && arg.Name == arguments[i-1].Name {
 			m.once("an argument is given twice")
 		}
+		if m.Act != "" && howLong[arg.Name] && isPlainValue(arg.Value) {
+			continue // of a command that is known whole it is no matter how long it may take, or whether it is waited for
+		}
 		if readers[arg.Name] || arg.Name == "timeout" && isNumber(arg.Value) {
 			m.Differs = append(m.Differs, arg.Name)
 			continue
@@ -148,22 +151,33 @@ func (m *Aim) same(a *act.Action) {
 	m.Same = "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
+// howLong are arguments that say how long a command may take, and whether the agent waits for it.
+var howLong = map[string]bool{"timeout": true, "timeout_ms": true, "timeoutMs": true, "run_in_background": true, "is_background": true, "isBackground": true, "background": true}
+
 func isNumber(value []byte) bool {
 	doc, err := rawjson.Parse(value)
 	return err == nil && doc.Root().Kind() == rawjson.Number
 }
 
+// Labels of an act: that its session has read what others wrote; and what stands before the code of
+// a reason and the name of a threat.
+const (
+	Tainted = "tainted"
+	Reason  = "reason "
+	Threat  = "threat "
+)
+
 // labels notes what is known of an act beside what it says.
 func (m *Aim) labels(a *act.Action, d *act.Decision, tainted bool) {
 	m.Risk = d.Risk
 	for _, r := range d.Reasons {
-		m.Labels = append(m.Labels, "reason "+r.Code)
+		m.Labels = append(m.Labels, Reason+r.Code)
 	}
 	for _, t := range d.Risk.Threats {
-		m.Labels = append(m.Labels, "threat "+t)
+		m.Labels = append(m.Labels, Threat+t)
 	}
 	if tainted {
-		m.Labels = append(m.Labels, "tainted")
+		m.Labels = append(m.Labels, Tainted)
 	}
 	for _, f := range hazard.Read(a).Assess(hazard.Default()).Findings {
 		m.Labels = append(m.Labels, "hazard "+f.Code)
