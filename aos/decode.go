@@ -546,6 +546,7 @@ func (d *decoder) mcp() *params.Fault {
 		d.a.Kind, d.a.ID, d.a.Answers = act.MCPRequest, m.ID, ""
 	}
 	d.a.InnerMethod, d.a.Resource, d.a.Arguments = m.Method, m.Resource, m.Arguments
+	d.a.Server = d.p.Get("context").Get("session").Get("metadata").Get("server").Text() // reeve's hooks say it
 	if d.a.CallsMCP() {
 		d.a.Tool = d.declared(v.Get("params").Get("name"), "name", "id")
 		d.refuseArguments()

@@ -55,13 +55,25 @@ func formOf(digest act.Digest, d *act.Decision, defined session.Digest) string {
 
 // approvalID names the approval of an act. The same act, whatever the ids of
 // its steps, has the same; nobody else's has.
-// The same command in another folder is another act.
+// The same command in another folder is another act, and so is the same call of
+// another server's tool, or of one whose server the door does not know.
 func approvalID(a *act.Action, form string) string {
+	if a.Server == "" {
+		return serverlessID(a, form)
+	}
+	return ItemID(10, append(actParts(a, form), "server", a.Server)...)
+}
+
+// serverlessID names the approval of an act whose server is not known, and
+// before servers counted that of any.
+func serverlessID(a *act.Action, form string) string { return ItemID(10, actParts(a, form)...) }
+
+func actParts(a *act.Action, form string) []string {
 	parts := []string{approvalKind, a.Principal.Name, a.Agent.ID, cmp.Or(a.Within, a.Session), form}
 	if folder := target.Folder(a); folder != "" {
 		parts = append(parts, folder)
 	}
-	return ItemID(10, parts...)
+	return parts
 }
 
 func newApprovals(g *Guard) *Items[approval.Decision] {
@@ -148,7 +160,7 @@ func (g *Guard) consult(ctx context.Context, q *inquiry) (writes []*Item, releas
 		}
 	}()
 	h, item, err := g.approvals.Get(ctx, id)
-	if err == nil && h == nil && a.Earlier != (act.Digest{}) {
+	if err == nil && h == nil {
 		h, item, err = g.earlierApproval(ctx, q, item)
 	}
 	if err != nil {
@@ -202,14 +214,22 @@ func (g *Guard) consult(ctx context.Context, q *inquiry) (writes []*Item, releas
 	return writes, release, nil
 }
 
-// earlierApproval reads the decision about an act that was held under the digest's
-// form before this one, while it waits or can be used; nil, and the item that was
-// given, when there is none.
+// earlierApproval reads the decision about an act that was held under a name that such
+// acts had before, while it waits or can be used: without the server, or under the
+// digest's form before this one. nil, and the item that was given, when there is none.
 func (g *Guard) earlierApproval(ctx context.Context, q *inquiry, none *Item) (*approval.Decision, *Item, error) {
 	a := q.in.Action
-	h, item, err := g.approvals.Get(ctx, approvalID(a, formOf(a.Earlier, q.decision, q.defined)))
-	if err != nil || h != nil && (h.Open() || h.State == approval.Denied) {
-		return h, item, err
+	for _, digest := range []act.Digest{a.Digest, a.Earlier} {
+		if digest == (act.Digest{}) || digest == a.Digest && a.Server == "" {
+			continue // there was none, or it has been looked for
+		}
+		h, item, err := g.approvals.Get(ctx, serverlessID(a, formOf(digest, q.decision, q.defined)))
+		if err != nil {
+			return nil, none, err
+		}
+		if h != nil && (h.Open() || h.State == approval.Denied) && (a.Server == "" || h.What != "" && h.What == target.What(a, h.Request)) {
+			return h, item, nil
+		}
 	}
 	return nil, none, nil
 }

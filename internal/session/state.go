@@ -236,7 +236,7 @@ func remembered(a *act.Action) (keys []uint64) {
 	for _, id := range identities(a) {
 		switch id.what {
 		case "step":
-			keys = append(keys, hash('s', a.Turn, id.text))
+			keys = append(keys, hashAt(a, 's', a.Turn, id.text))
 		case "execution":
 			keys = append(keys, hash('x', id.text))
 		case "result":
@@ -263,7 +263,17 @@ func remembered(a *act.Action) (keys []uint64) {
 }
 
 // requestOf is the key of a request inside MCP or A2A with this id.
-func requestOf(a *act.Action, id string) uint64 { return hash('q', a.Door, doorOf(a.Kind), id) }
+func requestOf(a *act.Action, id string) uint64 { return hashAt(a, 'q', a.Door, doorOf(a.Kind), id) }
+
+// hashAt is hash of what belongs to an act. With a message of MCP it belongs to its
+// server as well, where that is known: each has ids of its own, and what was decided
+// of the one is not decided of the other.
+func hashAt(a *act.Action, class byte, parts ...string) uint64 {
+	if a.Server != "" && doorOf(a.Kind) == "mcp" {
+		parts = append(parts, a.Server)
+	}
+	return hash(class, parts...)
+}
 
 // resultOf is the key of the result of the call with one of a call's keys.
 func resultOf(execution uint64) uint64 { return execution ^ 0x72_65_73_75_6c_74_6f_66 }

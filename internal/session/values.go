@@ -55,7 +55,7 @@ func (s *State) CalledBy(a *act.Action) string {
 			}
 			return ""
 		case a.Kind == act.MCPResponse:
-			if seen := s.find(hash('q', a.Door, doorOf(a.Kind), a.Answers)); seen != nil && seen.tool > 0 {
+			if seen := s.find(requestOf(a, a.Answers)); seen != nil && seen.tool > 0 {
 				return s.callName(seen)
 			}
 		}
@@ -89,7 +89,7 @@ func (s *State) Local(a *act.Action) bool {
 	case a.Kind == act.ToolResult:
 		seen = s.find(hash('x', a.Answers))
 	case a.Kind == act.MCPResponse:
-		seen = s.find(hash('q', a.Door, doorOf(a.Kind), a.Answers))
+		seen = s.find(requestOf(a, a.Answers))
 	}
 	return seen != nil && seen.tool > 0 && strings.HasPrefix(s.names[seen.tool-1], localMark)
 }
