@@ -46,6 +46,8 @@ type Session struct {
 	Written func(name string) float64
 	// Inside is the same of what stands in such a file.
 	Inside func(name string) float64
+	// WroteTo reports whether the session wrote to a file. Nil for nothing.
+	WroteTo func(name string) bool
 	// Brought is the same of what lies in a folder that came from elsewhere.
 	Brought func(name string) float64
 	// Awaits reports whether something that the session began may run what is written into a
@@ -407,6 +409,7 @@ func (e *evaluation) runsWritten() {
 		{e.hazards.Called, e.in.Session.Written, "shell.written_run", "The call runs a program of a name, %.80q, that this session has given to a file of its own, which would do what asks a person where a command does it."},
 		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
 		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads in %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
+		{e.hazards.Altered, e.wroteTo, "shell.written_run", "The call runs what a filter makes of %.80q, which this session wrote: what that will be nobody can read."},
 		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address where people do not keep their repositories."},
 	} {
 		for _, name := range of.names {
@@ -418,6 +421,14 @@ func (e *evaluation) runsWritten() {
 			}
 		}
 	}
+}
+
+// wroteTo is how grave it is to run what a filter makes of a file, if the session wrote that.
+func (e *evaluation) wroteTo(name string) float64 {
+	if e.in.Session.WroteTo == nil || !e.in.Session.WroteTo(name) {
+		return 0
+	}
+	return 0.5
 }
 
 // writesAwaited adds what it would be to run the files that the call writes and that something

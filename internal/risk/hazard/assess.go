@@ -71,6 +71,8 @@ type Assessment struct {
 	// Called are the programs that the call has looked for where programs lie, as Patterns has them:
 	// a file of such a name in a folder for programs may be what is run.
 	Called []string
+	// Altered are the same as Fed, where a filter makes another text of them first, and that is run.
+	Altered []string
 	// Awaited are those of both that the call may run, or read orders from, when it has long been
 	// answered: what is written into them later is run.
 	Awaited []string
@@ -149,6 +151,7 @@ type assessor struct {
 	named     []string          // what the words of the commands name
 	obeyed    []string          // files by which programs are told what to run
 	dynamic   bool              // code is run that is read, or put together, when it runs
+	altersRun bool              // what is run is the text of a file that a filter has changed
 	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
 	staged    int               // what was added to a repository: stagedSecret
@@ -266,6 +269,11 @@ func (a *assessor) assessment() Assessment {
 	if a.dynamic {
 		all.Fed = append(slices.Clip(a.obeyed), a.named...)
 		all.RanIn = append(slices.Clip(a.ranIn), a.namedIn...)
+	}
+	if a.altersRun {
+		for _, p := range a.readFrom {
+			all.Altered = noted(all.Altered, p)
+		}
 	}
 	for _, pair := range append(slices.Clip(a.copies), a.made...) {
 		if from, to := scriptName(pair[0]), scriptName(pair[1]); from != "" && to != "" && from != to {

@@ -29,6 +29,7 @@ const (
 	fromProgram                    // a program printed it, and what it prints cannot be known
 	fromAnything                   // such a program, of which nobody has said that it prints paths alone
 	fromCode                       // such a program, which is code of somebody's own, and no tool that people know
+	fromFilter                     // a filter has made another text of it, which is not known
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero

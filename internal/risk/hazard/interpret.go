@@ -325,6 +325,9 @@ scan:
 		out.taint |= fromShell
 		return out
 	case c.in.taint&fromFile != 0 && !c.fifo, c.in.text != "":
+		if c.altersRun = c.altersRun || c.in.taint&fromFilter != 0; c.in.taint&(fromFilter|fromFile) == fromFilter {
+			c.report("shell.printed_run", 0, c.at) // the text was known before it was filtered
+		}
 		for _, name := range c.readFrom {
 			c.ran(name)
 		}

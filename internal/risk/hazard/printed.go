@@ -19,9 +19,23 @@ const byCode = fromProgram | fromAnything | fromCode
 // silent are commands that print nothing, or nothing but what they are given or have been told to
 // read: what is known of that is known of their output.
 var silent = set(`cd pushd popd set unset export declare local readonly alias shopt trap ulimit umask true false : test [ [[ mkdir rmdir touch rm cp mv ln chmod chown chgrp sleep wait kill exit return
-	source . eval read mapfile readarray command builtin exec hash shift break continue pwd echo print printf type which
+	source . eval read mapfile readarray command builtin exec hash shift break continue pwd echo print printf type which dd
 	cat tac head tail less more nl sort uniq cut grep egrep fgrep rg ag ack zgrep sed gsed tr strings tee sponge bat paste column fold fmt rev shuf split iconv expand unexpand
 	base64 base32 basenc b64decode b64encode gbase64 uudecode xxd od hexdump openssl gpg gunzip zcat gzip bzip2 bzcat xz xzcat zstd unxz uncompress dos2unix unix2dos env printenv`)
+
+// filters are those that make another text of what they are given, or put together parts of it.
+var filters = set(`sed gsed cut tr rev paste column fold fmt split iconv expand unexpand strings base64 base32 basenc b64encode gbase64 xxd od hexdump openssl dd dos2unix unix2dos shuf`)
+
+// firstOption is the first word of a command if that is an option, without its value.
+func firstOption(args []flow) string {
+	if len(args) == 0 || !strings.HasPrefix(args[0].text, "-") {
+		return ""
+	}
+	if t := args[0].text; len(t) > 2 && t[1] != '-' {
+		return t[:2]
+	}
+	return before(args[0].text, '=')
+}
 
 // runners run code of somebody's own, by their names and their first words; empty for all that they run.
 var runners = map[string]string{
@@ -57,6 +71,9 @@ func (c *invocation) printed(out flow) flow {
 			}
 		}
 		if silent[c.name] {
+			if filters[c.name] || listed("-c --bytes", firstOption(c.args)) && (c.name == "head" || c.name == "tail") || c.name == "cat" && len(c.args) > 1 {
+				out.taint |= fromFilter
+			}
 			return out
 		}
 	}
@@ -113,6 +130,7 @@ func nothingKnown(text string) bool {
 // is called that it returns, it is remembered what the parts are that are not known.
 func (s *shell) runsPrinted(f flow, language string) (restore func()) {
 	before := s.unseen
+	s.altersRun = s.altersRun || f.taint&fromFilter != 0 && (!f.known || f.taint&fromFile != 0)
 	if f.taint&fromProgram == 0 {
 		return func() {}
 	}
@@ -153,6 +171,7 @@ func (c *invocation) obeysPrinted(file string) {
 // where programs lie. Behind env the words may be variables and their values.
 func (s *shell) namedByProgram(args []flow, wrap int) {
 	first := args[0]
+	s.altersRun = s.altersRun || first.taint&fromFilter != 0 && !first.known && nothingKnown(first.text)
 	if first.known || first.taint&fromAnything == 0 || !nothingKnown(first.text) {
 		return
 	}
