@@ -537,11 +537,13 @@ type Edit struct {
 }
 
 // A FileRun is one thing that a file does which a call runs: a hazard, by its code and weight.
-// Code is empty for a file that does nothing of that kind.
+// Code is empty for a file that does nothing of that kind. Found says that the file lay there, and
+// that the session is not known to have written to it.
 type FileRun struct {
 	File   string
 	Code   string
 	Weight float64
+	Found  bool
 }
 
 // Risk is what the detectors found: a score from 0 to 1, its level, and the threats.

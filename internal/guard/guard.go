@@ -68,9 +68,9 @@ type Config struct {
 	// overrules. It is asked once, before the act is judged, with a reading of the act that
 	// the policy goes on with. nil for nothing.
 	Tampering func(a *act.Action, read *hazard.Reading) []act.Reason
-	// Runs tells what those files do that a call runs and its session wrote to, as they lie on
-	// the disk. nil for nothing: then a file does what was written into it, as far as the
-	// session remembers that.
+	// Runs tells what the files do that a call runs, as they lie on the disk: those that its
+	// session wrote to, and of others what is grave. nil for nothing: then a file does what was
+	// written into it, as far as the session remembers that.
 	Runs func(a *act.Action, read *hazard.Reading, wrote func(name string) bool) []act.FileRun
 	// Serves says why nothing is decided at present, such as that other nodes decide by
 	// another policy; nil where it is. Results of what was begun are recorded all the same.

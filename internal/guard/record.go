@@ -446,7 +446,7 @@ func appendGiven(b []byte, in *policy.Input, masked, named bool) []byte {
 			b = rawjson.AppendString(append(b, `,"code":`...), r.Code)
 			b = strconv.AppendFloat(append(b, `,"weight":`...), r.Weight, 'g', -1, 64)
 		}
-		b = append(b, '}')
+		b = append(appendIs(b, "found", r.Found), '}')
 	}
 	b = appendEnd(b, len(a.Runs))
 	b = appendIs(b, "forgotten", inSession(a) && !in.Session.Known)

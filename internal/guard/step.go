@@ -302,14 +302,14 @@ func (s *deciding) commit(ctx context.Context, step *session.Step, made func(boo
 	return at, err
 }
 
-// lookIntoRun notes what the files do that a call runs and its session wrote to. A file that was
-// put together of pieces, or changed by a program, is what lies there, and not what any of the
-// calls said.
+// lookIntoRun notes what the files do that a call runs. A file that was put together of pieces, or
+// changed by a program, is what lies there, and not what any of the calls said; and of one that
+// other sessions wrote, or a program brought, no call said anything.
 func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.State) {
 	if a.Runs = nil; g.cfg.Runs == nil || !a.IsCall() {
 		return
 	}
-	if does := read.Assess(hazard.Default()); len(does.Ran)+len(does.Fed)+len(does.Called) > 0 && s.WroteTo(hazard.AnyFile) {
+	if does := read.Assess(hazard.Default()); len(does.Ran)+len(does.Fed)+len(does.Called) > 0 {
 		a.Runs = g.cfg.Runs(a, read, s.WroteTo)
 	}
 }

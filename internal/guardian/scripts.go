@@ -49,9 +49,10 @@ type script struct {
 // maxRuns is how much is told of the files that one call runs.
 const maxRuns = 32
 
-// Runs tells what those files do that a call runs and that were written to, as they lie on the
-// disk, and those that they run in turn. Nothing is told of a file that the call itself writes to
-// before, as it will then be.
+// Runs tells what those files do that a call runs, as they lie on the disk, and those that they
+// run in turn: all of it where the session wrote to them, and what is gravest where it did not, since
+// projects have scripts that deploy and publish, and few that anybody should be surprised by. Nothing
+// is told of a file that the call itself writes to before, as it will then be.
 func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name string) bool) (runs []act.FileRun) {
 	if g == nil {
 		return nil
@@ -69,7 +70,7 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 			e.scripts(c, base(c.Name))
 		},
 		File: func(p string, writes bool, _ string, _ bool) { // sh < x, cat x | sh
-			if name := path.Base(filepath.ToSlash(p)); !writes && wrote(name) && slices.Contains(does.Fed, name) {
+			if name := path.Base(filepath.ToSlash(p)); !writes && slices.Contains(does.Fed, name) {
 				e.words = nil
 				e.script(p, "", e.lastDirs())
 			}
@@ -91,7 +92,13 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 		for _, name := range takes {
 			e.takesIn(o, name, o.within(s.in))
 		}
-		if !wrote(s.name) || written[s.name] || written["*"] {
+		if written[s.name] || written["*"] {
+			continue
+		}
+		if !wrote(s.name) {
+			if gravest, is := gravestOf(found); is {
+				runs = append(runs, act.FileRun{File: s.name, Code: gravest.Code, Weight: gravest.Weight, Found: true})
+			}
 			continue
 		}
 		if slices.ContainsFunc(takes, func(name string) bool {
@@ -111,6 +118,16 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 	}
 	slices.SortStableFunc(runs, func(x, y act.FileRun) int { return cmp.Compare(y.Weight, x.Weight) })
 	return runs[:min(len(runs), maxRuns)]
+}
+
+// gravestOf is the gravest of findings, if that is grave.
+func gravestOf(found []hazard.Finding) (gravest hazard.Finding, is bool) {
+	for _, f := range found {
+		if f.Weight > gravest.Weight {
+			gravest = f
+		}
+	}
+	return gravest, gravest.Weight >= hazard.Grave
 }
 
 // scripts reads the script that a command runs.

@@ -90,8 +90,8 @@ func TestRunsWhatProgramsFind(t *testing.T) {
 				t.Errorf("%s with %v: %v, want harm %v", c.command, c.wrote, runs, harm)
 			}
 			runs = New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(string) bool { return false })
-			if len(runs) > 0 {
-				t.Errorf("%s: of files that the session did not write: %v", c.command, runs)
+			if slices.ContainsFunc(runs, func(r act.FileRun) bool { return !r.Found }) {
+				t.Errorf("%s: of files that the session did not write more than what is grave: %v", c.command, runs)
 			}
 		}
 	}

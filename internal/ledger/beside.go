@@ -149,6 +149,7 @@ type FileRun struct {
 	File   string  `json:"file"`
 	Code   string  `json:"code,omitzero"`
 	Weight float64 `json:"weight,omitzero"`
+	Found  bool    `json:"found,omitzero"`
 }
 
 // GivenVersion is the form of Given.

@@ -390,11 +390,15 @@ func (e *evaluation) assess() *hazard.Assessment {
 	return &e.hazards
 }
 
-// runsWritten adds what the files do that the call runs and the session wrote before, and what
-// stands in those of which it runs something.
+// runsWritten adds what the files do that the call runs, and what stands in those of which it runs
+// something that the session wrote before.
 func (e *evaluation) runsWritten() {
 	read := map[string]bool{}
 	for _, r := range e.in.Action.Runs {
+		if r.Found {
+			e.hazards = e.hazards.With(e.table.InFound(r.File, r.Code))
+			continue
+		}
 		if read[r.File] = true; r.Code != "" {
 			e.hazards = e.hazards.With(e.table.InFile(r.File, r.Code, r.Weight))
 		}

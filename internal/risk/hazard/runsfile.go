@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -8,6 +9,9 @@ import (
 
 	"reeve.example/reeve/internal/lazyregexp"
 )
+
+// Grave is from where on what a call would do is grave: see Assess.
+const Grave = 0.8
 
 // unreadEnd is how grave it is that a program does more than was read of it: somebody is asked.
 const unreadEnd = 0.5
@@ -46,6 +50,17 @@ func (t *Table) InFile(file, code string, weight float64) Finding {
 		Message: fmt.Sprintf("This stands in %.80q, which this session wrote and the call runs.", file),
 	}
 }
+
+// InFound is what a call does by running a file that does it and that the session did not write.
+func (t *Table) InFound(file, code string) Finding {
+	e := t.effects[foundRun]
+	return Finding{
+		Code: foundRun, Category: e.category, Technique: e.technique, Weight: e.weight, Beside: true,
+		Message: fmt.Sprintf("The call runs %.80q, which lies there: %s", file, cmp.Or(t.effects[code].message, "It does what is grave.")),
+	}
+}
+
+const foundRun = "shell.found_run"
 
 // withoutNotes leaves out what is said of how a text is spelled or called, and not of what it does.
 func withoutNotes(findings []Finding) []Finding {
