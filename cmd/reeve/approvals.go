@@ -382,6 +382,9 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 				return err
 			}
 			if err := askNode(cmd, "POST", path, q, &h); err != nil {
+				if strings.Contains(err.Error(), approval.ErrOnce.Error()) {
+					return fmt.Errorf("%w; nothing was agreed to: without --for and --until you agree to it once", err)
+				}
 				return err
 			}
 			if wantsJSON(cmd) {

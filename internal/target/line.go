@@ -470,7 +470,7 @@ var known = func() map[string][]*knownAct {
 		}
 		return k
 	}
-	add("npm pnpm", describe("publish", "--provenance -q --quiet --silent --json --otp= --loglevel= --tag=", "--registry= -w=|--workspace= --ignore-scripts", "--access=")).more = newestTag
+	add("npm pnpm", describe("publish", "--provenance -q --quiet --silent --json --otp= --loglevel= --tag=", "--registry= -w=|--workspace= --ignore-scripts -r|--recursive --filter=", "--access= --no-git-checks")).more = newestTag
 	add("git", describe("push", "-v --verbose -q --quiet --progress --no-progress --porcelain --atomic -u --set-upstream -f --force --force-with-lease --force-if-includes", "", "")).more = forced
 	add("terraform tofu", describe("destroy", "-auto-approve --auto-approve -no-color --no-color -input= -lock-timeout= -parallelism= -compact-warnings -json", "-target=|--target= -var=|--var= -var-file=|--var-file= -state=|--state=", "")).more = ordered
 	add("docker podman", describe("compose down", "-t= --timeout=", "-v|--volumes -f=|--file= -p=|--project-name= --profile=", "--remove-orphans")).more = ordered
@@ -480,6 +480,11 @@ var known = func() map[string][]*knownAct {
 	add("cargo", describe("publish", "-q --quiet -v --verbose -j= --jobs=", "-p=|--package= --registry= --index= --manifest-path= --locked --offline --frozen --no-verify", "--allow-dirty"))
 	add("docker podman", describe("push", "-q --quiet", "", ""))
 	add("gh", describe("pr merge", "-s --squash -m --merge -r --rebase", "-R=|--repo=", "-d --delete-branch --admin"))
+	add("uv", describe("publish", "-q --quiet -v --verbose --no-progress", "--index= --publish-url= --check-url=", ""))
+	add("terraform tofu", describe("apply", "-auto-approve --auto-approve -no-color --no-color -input= -lock-timeout= -parallelism= -compact-warnings -json", "-target=|--target= -var=|--var= -var-file=|--var-file= -state=|--state= -destroy|--destroy -replace=|--replace=", "")).more = ordered
+	add("kubectl oc", describe("get secret", "", "-n=|--namespace= --context= --cluster= --kubeconfig= -o=|--output=", "")).more = ordered
+	add("eas", describe("update", "--message= -m= --non-interactive --json", "--branch= --channel= --platform= -p= --environment=", ""))
+	add("hf huggingface-cli", describe("upload", "--commit-message= --commit-description= --quiet", "--repo-type= --revision= --private", ""))
 	add("prisma", describe("migrate reset", "-f --force", "--schema= --config= --skip-seed --skip-generate", ""))
 	add("dropdb", describe("", "--if-exists -e --echo", "-h=|--host= -p=|--port= -U=|--username= --maintenance-db=", "-f --force")).more = ordered
 	add("aws", describe("s3 rm", "--quiet --only-show-errors --no-progress", "--recursive --profile= --region= --endpoint-url=", ""))

@@ -273,7 +273,7 @@ var impliedFiles = map[string][]string{
 	"gradlew": {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties", "gradle/wrapper/gradle-wrapper.properties"},
 	"mvnw":    {"pom.xml", ".mvn/extensions.xml", ".mvn/maven.config", ".mvn/jvm.config", ".mvn/wrapper/maven-wrapper.properties"},
 	"go":      {"go.mod", "go.work"}, "ansible": {"ansible.cfg"}, "ansible-playbook": {"ansible.cfg"}, "deno": {"deno.json", "deno.jsonc"}, "composer": {"composer.json"},
-	"npm": nodeFiles, "npx": nodeFiles, "pnpm": nodeFiles, "yarn": nodeFiles, "bun": nodeFiles,
+	"npm": nodeFiles, "npx": nodeFiles, "bunx": nodeFiles, "pnpm": nodeFiles, "yarn": nodeFiles, "bun": nodeFiles,
 	"just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"},
 	"rake": {"Rakefile", "rakefile"}, "gradle": {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle.properties"}, "mvn": {"pom.xml", ".mvn/extensions.xml", ".mvn/maven.config", ".mvn/jvm.config"},
 	"cargo": {"Cargo.toml", "build.rs", ".cargo/config.toml", "~/.cargo/config.toml", "~/.cargo/config"}, "poetry": pythonFiles, "uv": pythonFiles, "twine": {".pypirc", "~/.pypirc"}, "tox": {"tox.ini"},
@@ -308,13 +308,19 @@ var (
 	terraformFiles = []string{".terraform/environment", ".terraform/terraform.tfstate", "*.tf", "*.tf.json", "*.tfvars", "*.tfvars.json", "~/.terraformrc"}
 )
 
+// passesOn are programs that start another one with the words that they are given, and no others.
+var passesOn = map[string]bool{
+	"env": true, "timeout": true, "gtimeout": true, "nice": true, "nohup": true, "time": true, "stdbuf": true, "command": true,
+	"npx": true, "bunx": true, "pnpx": true, "uvx": true, "sudo": true,
+}
+
 // command notes what one command of an act runs.
 func (m *Aim) command(c *hazard.Command) {
 	base := path.Base(strings.ReplaceAll(c.Name, `\`, "/"))
 	switch {
 	case !c.Known:
 		m.once("a part of it is known only when it runs")
-	case c.Around != "":
+	case c.Around != "" && !passesOn[c.Around]:
 		m.once("it runs a command with words that are not known before")
 	case strings.ContainsAny(c.Name+strings.Join(c.Words, ""), "*?["):
 		m.once("it names files by a pattern")

@@ -177,7 +177,7 @@ func (c *invocation) servesFolder() {
 // takesCode judges that a command runs or installs what lies at an address: where that is no
 // place from which everybody takes code, who serves it decides what runs.
 func (c *invocation) takesCode() {
-	for _, a := range c.args {
+	for _, a := range c.taken() {
 		t := a.text
 		if i := strings.Index(t, "://"); i > 0 && !strings.HasPrefix(t, "file:") {
 			for i > 0 && (isLetter(t[i-1]) || t[i-1] == '+') {
@@ -193,6 +193,45 @@ func (c *invocation) takesCode() {
 			}
 		}
 	}
+}
+
+// taken are the words of a command that may say what it takes: all but those of the program that it
+// then runs, to which an address is what it works on (npx wait-on https://…).
+func (c *invocation) taken() []flow {
+	begun, some := listed("npx bunx pnpx uvx dlx", c.name), packageRunners[c.name] || listed("pipx bundle", c.name)
+	for i, a := range c.args {
+		t := a.text
+		switch {
+		case strings.HasPrefix(t, "-"):
+		case some && !begun && listed("dlx exec x run runpip", t):
+			begun = true
+		case !begun && some:
+			some = false // another verb, behind which all words are names of what is taken
+		case begun && (i == 0 || !mayTakeNext(c.args[i-1].text)):
+			return append(c.args[:i+1:i+1], c.ownOptions(c.args[i+1:])...)
+		}
+	}
+	return c.args
+}
+
+// ownOptions are the options by which npm takes its packages from elsewhere: it knows them behind the
+// program's name, too, up to --.
+func (c *invocation) ownOptions(args []flow) (own []flow) {
+	for i, a := range args {
+		if a.text == "--" || c.name != "npm" {
+			break
+		}
+		if name, _, _ := strings.Cut(a.text, "="); listed("--registry --package --proxy --https-proxy", name) || strings.HasSuffix(name, ":registry") {
+			own = append(own, args[i:min(i+2, len(args))]...)
+		}
+	}
+	return own
+}
+
+// mayTakeNext reports whether the word behind this one may be its value.
+func mayTakeNext(word string) bool {
+	return strings.HasPrefix(word, "-") && !strings.Contains(word, "=") &&
+		!listed("-- -y --yes -q --quiet -v --verbose -s --silent --no-install --prefer-offline --offline --frozen --locked --isolated --no-sync --no-project --no-dev --all-extras --no-cache --bun -c", word)
 }
 
 // previewed is what is left of a weight when a program only shows what it would do.

@@ -156,7 +156,7 @@ func (c *invocation) runsFetched() {
 		p.name, p.args = baseName(c.args[1].text), c.args[2:]
 		p.runsImplied()
 	}
-	for _, a := range c.args {
+	for _, a := range c.taken() {
 		if c.name == "uv" && len(c.args) > 1 && c.args[0].text == "run" && isURL(a.text) {
 			c.report("shell.download_run", 0, c.at)
 		}
