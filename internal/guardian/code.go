@@ -126,7 +126,6 @@ var (
 	ending   = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|sigstop|terminate|ptrace|process_vm_|pidfd|\battach|prlimit|setpriority|sched_set|/mem\b|send_signal|\.suspend\b`)
 	printing = lazyregexp.New(`print|echo|puts|console\.|say\b|stdout|write`)
 	finding  = lazyregexp.New(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)
-	notName  = lazyregexp.New(`[^a-z0-9._~-]+`)
 )
 
 // onlyReads reports whether a program, in lower case, calls nothing but what reads and shows:
@@ -179,13 +178,21 @@ func (e *examination) linksIn(text string, changes bool) {
 const maxBelow = 32
 
 // gist is the names in a text, without what stands between them.
-func gist(low string) string { return notName.ReplaceAllString(low, "") }
+func gist(low string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '~' || r == '-' {
+			return r
+		}
+		return -1
+	}, low)
+}
 
 // text looks for a deciding command in a text that may be run: as words, whatever
 // quotes and commas they stand in.
 func (e *examination) text(text string) {
 	long := len(text) > maxScript // then a program is known by its name only, and not looked up
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`,;()[]{}|&<>", r) })
+	words = slices.DeleteFunc(words, func(w string) bool { return w == ".arg" || w == ".args" }) // of a command that is put together by calls
 	for i, w := range words {
 		if long && !slices.Contains(e.g.programs, base(w)) || !long && !e.isReeve(w, nil) {
 			continue

@@ -77,7 +77,7 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 		},
 	})
 	o.roots = e.roots()
-	for _, name := range slices.Concat(does.Ran, does.Called) {
+	for _, name := range slices.Concat(does.Ran, does.Called, does.Fed) {
 		e.takesIn(o, name, "")
 	}
 	for i := 0; i < len(e.gathered); i++ { // which become more
@@ -105,6 +105,9 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 			return wrote(name) && !strings.Contains(name, "*") && !slices.ContainsFunc(e.gathered, func(s script) bool { return s.name == name })
 		}) {
 			continue // what the session remembers of these counts
+		}
+		if e.tampersIn(s) {
+			found = append(found, hazard.Finding{Code: "defense.unhooked", Weight: 0.6})
 		}
 		if len(found) == 0 && !s.found {
 			runs = append(runs, act.FileRun{File: s.name})
@@ -273,6 +276,12 @@ func (g *Guarded) namedIn(text string) bool {
 			return true
 		}
 	}
+	if plain := gist(low); slices.ContainsFunc(g.places, func(p place) bool {
+		n := len(p.parts)
+		return n > 1 && p.kind != program && len(p.parts[n-2]) > 3 && strings.Contains(plain, p.parts[n-2]) && strings.Contains(plain, p.parts[n-1])
+	}) {
+		return true // its parts are put together
+	}
 	return number(text, g.pid) && strings.Contains(low, "kill") || number(text, g.port) && decidingText.MatchString(text)
 }
 
@@ -366,12 +375,12 @@ func recipes(name, text string) string {
 		eachText(text, func(_, text string) { b.WriteString(text + "\n") })
 		return b.String()
 	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(hazard.Expanded(text)) {
 		if line[0] == '\t' || line[0] == ' ' {
 			b.WriteString(makeVariable.ReplaceAllString(strings.TrimLeft(line, " \t@+-"), "$$$1"))
 		}
 	}
-	return strings.ReplaceAll(b.String(), "$$", "$")
+	return b.String()
 }
 
 // makeVariable is a variable as make and just write it.

@@ -3,8 +3,12 @@ package guardian
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // TestTamperingScripts: a script on the disk is read when it is run, by whatever program.
@@ -51,6 +55,85 @@ func TestTamperingScripts(t *testing.T) {
 		line = strings.ReplaceAll(line, "HOME", home)
 		if r := g.Tampering(call(work, "shell", "command", line), nil); len(r) > 0 {
 			t.Errorf("is denied: %s: %s", line, r[0].Message)
+		}
+	}
+}
+
+// TestTamperingPutTogether: a path that a script puts together is the path that it names.
+func TestTamperingPutTogether(t *testing.T) {
+	g, home := aGuarded(t)
+	work := home + "/src/proj"
+	run := func(name, text, line string) int {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return len(g.Tampering(call(work, "shell", "command", line), nil))
+	}
+	for _, c := range []struct{ name, text, line string }{
+		{"a.py", "from pathlib import Path\n(Path.home()/\".claude\"/\"settings.json\").write_text(\"{}\")\n", "python3 a.py"},
+		{"a.py", "from pathlib import Path\n(Path.home() / '.claude' / 'settings.json').unlink()\n", "python3 a.py"},
+		{"a.py", "import os\nopen(os.path.join(os.path.expanduser('~'), '.claude', 'settings.json'), 'w').write('{}')\n", "python3 a.py"},
+		{"a.py", "import os\nn = '.claude'\nopen(os.path.expanduser('~') + '/' + n + '/settings.json', 'w').write('{}')\n", "python3 a.py"},
+		{"a.py", "import os\nos.chdir(os.path.expanduser('~/.claude'))\nopen('settings.json', 'w').write('{}')\n", "python3 a.py"},
+		{"a.py", "import os\nopen(os.path.expanduser('~/.cl' + 'aude/settings.json'), 'w').write('{}')\n", "python3 a.py"},
+		{"a.js", "const os = require('os'), p = require('path')\nrequire('fs').writeFileSync(p.join(os.homedir(), '.claude', 'settings.json'), '{}')\n", "node a.js"},
+		{"a.rb", "File.write(File.join(Dir.home, '.claude', 'settings.json'), '{}')\n", "ruby a.rb"},
+		{"a.pl", "open(F, '>', join('/', $ENV{HOME}, '.claude', 'settings.json'));\n", "perl a.pl"},
+		{"Makefile", "D=.cl\nx:\n\trm -rf $(HOME)/$(D)aude\n", "make x"},
+		{"Makefile", "R = ree\nx:\n\trm -rf ${HOME}/.config/$(R)ve\n", "make"},
+		{"Makefile", "R := reeve\nx:\n\t$(R) hook uninstall --yes\n", "make x"},
+		{"Makefile", "x:\n\trm -rf \\\n\t  $(HOME)/.config/reeve\n", "make x"},
+	} {
+		if run(c.name, c.text, c.line) == 0 {
+			t.Errorf("is let pass: %s", c.text)
+		}
+	}
+	for _, c := range []struct{ name, text, line string }{
+		{"a.py", "import json\nfrom pathlib import Path\nprint(json.loads((Path.home()/\".claude\"/\"settings.json\").read_text()))\n", "python3 a.py"},
+		{"a.py", "from pathlib import Path\n(Path('.vscode')/'settings.json').write_text('{}')\n", "python3 a.py"},
+		{"a.js", "require('fs').writeFileSync(require('path').join(__dirname, 'config', 'settings.json'), '{}')\n", "node a.js"},
+		{"Makefile", "D = build\nOUT := $(D)/bin\nall:\n\tmkdir -p $(OUT) && go build -o $(OUT)/app ./...\nclean:\n\trm -rf $(D)\n", "make all"},
+	} {
+		if run(c.name, c.text, c.line) > 0 {
+			t.Errorf("is denied: %s", c.text)
+		}
+	}
+}
+
+// TestRunsTampering: what a program finds by itself, or makes a program of, is looked at, too, where the
+// session wrote it.
+func TestRunsTampering(t *testing.T) {
+	g, home := aGuarded(t)
+	for _, c := range []struct {
+		name, text, line string
+		tampers          bool
+	}{
+		{"main.go", "func main() { h, _ := os.UserHomeDir(); os.RemoveAll(filepath.Join(h, \".config\", \"reeve\")) }", "go run main.go", true},
+		{"main.go", "func main() { exec.Command(\"reeve\", \"approvals\", \"approve\", \"x\", \"--yes\").Run() }", "go run .", true},
+		{"x_test.go", "func TestX(t *testing.T) { exec.Command(\"sh\", \"-c\", \"reeve hook uninstall --yes\").Run() }", "go test ./...", true},
+		{"src/main.rs", "fn main() { Command::new(\"reeve\").args([\"hook\", \"uninstall\", \"--yes\"]).status(); }", "cargo run", true},
+		{"a.c", "int main() { execlp(\"reeve\", \"reeve\", \"hook\", \"uninstall\", \"--yes\", 0); }", "gcc a.c -o a && ./a", true},
+		{"tests/test_a.py", "from pathlib import Path\ndef test_a():\n    (Path.home()/\".claude\"/\"settings.json\").unlink()\n", "pytest -q", true},
+		{"src/a.test.js", "test('a', () => fs.writeFileSync(path.join(os.homedir(), '.claude', 'settings.json'), '{}'))", "npx jest", true},
+		{"main.go", "func main() { fmt.Println(\"we like reeve\"); os.RemoveAll(filepath.Join(os.TempDir(), \"x\")) }", "go run .", false},
+		{"main.go", "func main() { exec.Command(\"reeve\", \"status\").Run() }", "go run .", false},
+		{"tests/test_a.py", "def test_a(tmp_path):\n    (tmp_path/\"settings.json\").write_text('{}')\n", "pytest -q", false},
+	} {
+		work := filepath.Join(home, "src", "w"+strings.ReplaceAll(t.Name(), "/", ""))
+		if err := os.RemoveAll(work); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(work, filepath.Dir(c.name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(work, c.name), []byte(c.text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		wrote := append(hazard.Patterns(c.name), filepath.Base(c.name))
+		a := call(work, "shell", "command", c.line)
+		runs := g.Runs(a, hazard.Read(a), func(name string) bool { return slices.Contains(wrote, name) })
+		if got := slices.ContainsFunc(runs, func(r act.FileRun) bool { return r.Code == "defense.unhooked" }); got != c.tampers {
+			t.Errorf("%s runs %s: %v, want %v", c.line, c.text, runs, c.tampers)
 		}
 	}
 }

@@ -482,7 +482,7 @@ func (c *invocation) recipes(text string) {
 	}
 	c.implying = true
 	defer func() { c.implying = false }()
-	for line := range strings.Lines(text[:min(len(text), 16<<10)]) {
+	for line := range strings.Lines(Expanded(text[:min(len(text), 16<<10)])) {
 		if rest, ok := strings.CutPrefix(line, "\t"); ok {
 			c.inside(strings.TrimLeft(rest, "@-+"))
 		} else if target, rest, ok := strings.Cut(line, ";"); ok && strings.Contains(target, ":") && !strings.Contains(target, "=") {

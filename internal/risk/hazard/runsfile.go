@@ -135,6 +135,7 @@ func isMakefile(low string) bool {
 // recipes are the commands of a makefile that make runs for some targets, with those that
 // they need; all of them where it cannot be told.
 func recipes(text string, targets []string) []string {
+	text = Expanded(text)
 	rules := map[string][]string{} // what each target needs and runs
 	var all, first, now []string
 	open := targets == nil
@@ -169,7 +170,7 @@ func recipes(text string, targets []string) []string {
 	if open || len(wanted) == 0 {
 		return all
 	}
-	return needed(rules, wanted)
+	return needed(rules, append(wanted, ".shell"))
 }
 
 // includes begins a line of a makefile that stands for others.

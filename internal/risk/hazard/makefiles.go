@@ -1,0 +1,102 @@
+package hazard
+
+import (
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+)
+
+// A makefile's variables are put in before a shell reads its recipes.
+
+var (
+	// makeSets is a line that sets a variable, and makeNames a variable where it is used.
+	makeSets  = lazyregexp.New(`(?m)^[ ]*(?:(?:export|override|private)[ ]+)*([\w.-]+)[ \t]*(:::?|::|:|\?|\+|!)?=[ \t]*(.*)$`)
+	makeNames = lazyregexp.New(`\$(?:\(([\w.-]+)\)|\{([\w.-]+)\}|([A-Za-z@<^?*]))`)
+)
+
+const (
+	maxMakeRounds = 6 // of variables that hold variables
+	maxMakeText   = 256 << 10
+)
+
+// Expanded is a makefile as make reads it: lines that go on in the next are one, and variables stand
+// for what the file sets them to; those that it does not set are left to the shell. What make itself
+// has run, by $(shell …) and !=, stands at its end as recipes.
+func Expanded(text string) string {
+	text = strings.NewReplacer("\\\n\t", " ", "\\\n", " ").Replace(text)
+	set := map[string]string{"SHELL": "/bin/sh", "MAKE": "make", "RM": "rm -f"}
+	var run []string
+	for _, m := range makeSets.FindAllStringSubmatch(text, 512) {
+		name, how, value := m[1], m[2], strings.TrimSpace(m[3])
+		switch _, had := set[name]; {
+		case how == "!":
+			run = append(run, value)
+		case how == "+":
+			set[name] += " " + value
+		case how != "?" || !had:
+			set[name] = value
+		}
+	}
+	for _, part := range strings.Split(text, makeShell)[1:] {
+		run = append(run, part[:closingParen(part)])
+	}
+	if len(run) > 0 && len(run) < 256 {
+		text += "\n.shell:\n"
+		for _, command := range run {
+			text += "\t" + strings.TrimSpace(command) + "\n"
+		}
+	}
+	if !strings.Contains(text, "$") {
+		return text
+	}
+	const dollar = "\x00"
+	text = strings.ReplaceAll(text, "$$", dollar)
+	for range maxMakeRounds {
+		changed := false
+		text = makeNames.ReplaceAllStringFunc(text, func(use string) string {
+			name := strings.Trim(use, "$(){}")
+			value, known := set[name]
+			if !known || len(text) > maxMakeText {
+				return use
+			}
+			changed = true
+			return strings.ReplaceAll(value, "$$", dollar)
+		})
+		if !changed || len(text) > maxMakeText {
+			break
+		}
+	}
+	text = makeNames.ReplaceAllString(text, "$${$1$2$3}")
+	var b strings.Builder
+	for line := range strings.Lines(strings.ReplaceAll(text, dollar, "$")) {
+		for strings.Contains(line, makeShell) {
+			before, part, _ := strings.Cut(line, makeShell)
+			end := closingParen(part)
+			if strings.HasPrefix(line, "\t") { // what it prints stands there
+				before += "$(" + part[:end] + ")"
+			}
+			line = before + strings.TrimPrefix(part[end:], ")")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// makeShell begins what make has a shell run.
+const makeShell = "$(shell "
+
+// closingParen is where the parenthesis ends that stands around the begin of a text.
+func closingParen(text string) int {
+	deep := 0
+	for i, c := range text[:min(len(text), 4096)] {
+		switch {
+		case c == '(':
+			deep++
+		case c == ')' && deep == 0, c == '\n':
+			return i
+		case c == ')':
+			deep--
+		}
+	}
+	return min(len(text), 4096)
+}
