@@ -267,6 +267,9 @@ type Leaf struct {
 	Item string
 	// Arg is the name of the argument that the leaf is or lies in, if any.
 	Arg string
+	// Base is how many bytes of Pointer point at that argument's value, where they do not
+	// end in its name: in a list of names with values, for example. Else it is 0.
+	Base int
 	// Guides says that the text tells a model how to use tools: a description, or a
 	// server's instructions.
 	Guides bool

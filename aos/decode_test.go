@@ -55,7 +55,7 @@ func TestAct(t *testing.T) {
 			{Name: "title", Value: []byte(`"Winter gardens"`), Pointer: "/params/toolCallRequest/inputs/0/value"},
 			{Name: "limit", Value: []byte(`5`), Pointer: "/params/toolCallRequest/inputs/1/value"},
 		},
-		Content:   []act.Leaf{{Pointer: "/params/toolCallRequest/inputs/0/value", Text: "Winter gardens", Arg: "title"}},
+		Content:   []act.Leaf{{Pointer: "/params/toolCallRequest/inputs/0/value", Text: "Winter gardens", Arg: "title", Base: 38}},
 		Reasoning: "The reader asked for books on gardens in winter, so the catalogue is searched.",
 		Body:      body, Digest: a.Digest, Earlier: a.Earlier,
 	}

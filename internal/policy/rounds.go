@@ -247,7 +247,7 @@ func Edited(a *act.Action, edits []act.Edit) (*act.Action, error) {
 		for len(spoken) > 0 && spoken[0].argument < argument {
 			c := spoken[0]
 			spoken = spoken[1:]
-			if err := gather(&set, &edits[c.edit], act.Leaf{Arg: a.Arguments[c.argument].Name}); err != nil {
+			if err := gather(&set, &edits[c.edit], act.Leaf{Arg: a.Arguments[c.argument].Name, Base: len(a.Arguments[c.argument].Pointer)}); err != nil {
 				return err
 			}
 		}
@@ -304,7 +304,7 @@ func gather(set *content.Set, e *act.Edit, like act.Leaf) error {
 	if err != nil {
 		return err
 	}
-	proto := act.Leaf{Pointer: e.Pointer, Item: like.Item, Arg: like.Arg, Guides: like.Guides}
+	proto := act.Leaf{Pointer: e.Pointer, Item: like.Item, Arg: like.Arg, Base: like.Base, Guides: like.Guides}
 	if like.File && like.Pointer == e.Pointer {
 		set.AddFile(doc.Root(), "text/plain", proto)
 		return nil

@@ -43,6 +43,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard/effects"
 )
@@ -369,6 +370,11 @@ type call struct {
 type leaf struct {
 	act.Leaf
 	role role
+	// place is Pointer with the argument's name where its value stands, so that the names on
+	// the way are the same by every door.
+	place string
+	// variable is the variable of a command that the value is of, where an object says both.
+	variable string
 	// words holds the members of a list of arguments, this leaf the first.
 	words []string
 	skip  bool // read together with another leaf
@@ -380,12 +386,14 @@ func newCall(tool string, leaves []act.Leaf) *call {
 	c.kind = kindOfTool(c.words)
 	names := hints{}
 	for _, l := range leaves {
-		one := leaf{Leaf: l, role: roleOf(c.kind, names, l.Arg, l.Pointer, l.Text)}
+		one := leaf{Leaf: l, place: standsAt(&l)}
+		one.role = roleOf(c.kind, names, l.Arg, one.place, l.Text)
 		if one.role == rolePath && c.path == "" {
 			c.path = l.Text
 		}
 		c.leaves = append(c.leaves, one)
 	}
+	c.pairVariables()
 	c.joinArguments()
 	// The hooks call the two texts of an edit old and new, which say nothing where no
 	// file is named: of a move they are paths.
@@ -401,6 +409,35 @@ func newCall(tool string, leaves []act.Leaf) *call {
 	return c
 }
 
+// standsAt is where a leaf stands among the arguments of its call, whatever the door.
+func standsAt(l *act.Leaf) string {
+	if l.Base <= 0 || l.Base > len(l.Pointer) {
+		return l.Pointer
+	}
+	return "/" + rawjson.EscapePointer(l.Arg) + l.Pointer[l.Base:]
+}
+
+// pairVariables finds which variables are set by {"name":"A","value":"b"} in a list of them.
+func (c *call) pairVariables() {
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		object, member := splitPointer(l.place)
+		list, n := splitPointer(object)
+		if !isDigits(n) || !environments[lastName(list)] || !variableNames[strings.ToLower(member)] || !isName(l.Text) {
+			continue
+		}
+		for _, j := range []int{i - 2, i - 1, i + 1, i + 2} {
+			if j < 0 || j >= len(c.leaves) {
+				continue
+			}
+			m := &c.leaves[j]
+			if at, name := splitPointer(m.place); at == object && (strings.EqualFold(name, "value") || strings.EqualFold(name, "val")) {
+				m.variable = l.Text
+			}
+		}
+	}
+}
+
 // joinArguments puts the members of lists together that are one command's
 // words: {"command":"rm","args":["-rf","/"]} and {"argv":["rm","-rf","/"]}, also where
 // the arguments are one text, or come as pairs of a name and a value.
@@ -410,7 +447,7 @@ func (c *call) joinArguments() {
 		if l.skip {
 			continue
 		}
-		parent, index := splitPointer(l.Pointer)
+		parent, index := splitPointer(l.place)
 		isList := index == "0" && (l.role == roleCommand || l.role == roleUnknown)
 		if !isList && programNames[ownName(l)] && programs()[baseName(strings.TrimSpace(l.Text))] {
 			l.role = roleCommand
@@ -421,7 +458,7 @@ func (c *call) joinArguments() {
 		words := []string{l.Text}
 		for j := i + 1; j < len(c.leaves) && len(words) < maxWords; j++ {
 			m := &c.leaves[j]
-			p, n := splitPointer(m.Pointer)
+			p, n := splitPointer(m.place)
 			sameList := isList && p == parent
 			following := !isList && isDigits(n) && argumentLists[listName(p, m)]
 			if !sameList && !following {
@@ -453,13 +490,13 @@ func (c *call) joinArguments() {
 // argumentsAsText is the text of a command's arguments that stands beside the command; nil if
 // there is none.
 func (c *call) argumentsAsText(command int) *leaf {
-	beside, _ := splitPointer(c.leaves[command].Pointer)
+	beside, _ := splitPointer(c.leaves[command].place)
 	for _, at := range []int{command + 1, command - 1} {
 		if at < 0 || at >= len(c.leaves) {
 			continue
 		}
 		l := &c.leaves[at]
-		parent, last := splitPointer(l.Pointer)
+		parent, last := splitPointer(l.place)
 		if isDigits(last) || l.skip || !argumentLists[ownName(l)] {
 			continue
 		}
@@ -471,7 +508,7 @@ func (c *call) argumentsAsText(command int) *leaf {
 }
 
 // ownName is what a leaf is called: where names and values come in pairs, the name.
-func ownName(l *leaf) string { return listName(l.Pointer, l) }
+func ownName(l *leaf) string { return listName(l.place, l) }
 
 // listName is what a list at a place is called, of which a leaf is, or which it is itself.
 func listName(pointer string, l *leaf) string {
@@ -580,6 +617,9 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	if name, value := variableOf(l); name != "" {
 		s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &whole, at: whole, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
 		s.variable(name, flow{text: value, known: true})
+		if formOf(value) == roleCommand { // what is called a variable may be run all the same
+			a.command(value, nil)
+		}
 		return
 	}
 	if l.role != rolePath && l.role != roleURL && l.role != roleCommand && l.role != roleCode && (anyOf(c.words, sendingTools) || anyOf(c.words, fetchingTools)) {
@@ -636,6 +676,9 @@ func (a *assessor) leaf(c *call, l *leaf) {
 // environments are the names of arguments that hold variables for what a call runs.
 var environments = set("env envs environ environment environmentvariables envvars env_vars variables vars")
 
+// variableNames are what members are called that say which variable an object is.
+var variableNames = set("name key variable var")
+
 // shellTools are tools that run what they are given as a command, and do nothing else.
 var shellTools = set("bash sh zsh shell powershell pwsh cmd run_command run_shell_command execute_command exec_command shell_command")
 
@@ -655,10 +698,14 @@ func (c *call) saysNoCommand() bool {
 }
 
 // variableOf is the variable that a call gives to what it runs with a leaf, and its value; empty if the
-// leaf is none.
+// leaf is none. It stands in an object under its name, in a list as NAME=value, or there as an
+// object of a name and a value.
 func variableOf(l *leaf) (name, value string) {
-	parent, name := splitPointer(l.Pointer)
+	parent, name := splitPointer(l.place)
 	value = l.Text
+	if l.variable != "" {
+		return l.variable, value
+	}
 	if isDigits(name) { // NAME=value, in a list
 		name, value, _ = strings.Cut(value, "=")
 	}

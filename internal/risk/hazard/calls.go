@@ -392,7 +392,7 @@ var (
 func (c *call) saidVerbs() (all [][]string) {
 	for i := range c.leaves {
 		l := &c.leaves[i]
-		name := plainName(lastName(l.Pointer))
+		name := plainName(lastName(l.place))
 		if l.Fixed || len(l.Text) > 64 || len(all) == 16 || !verbNames[name] && !(toolNames[name] && anyOf(c.words, calling)) || strings.ContainsAny(l.Text, " /\n") {
 			continue
 		}
@@ -409,7 +409,7 @@ func (c *call) deletesByHTTP() bool {
 	deletes, here := false, false
 	for i := range c.leaves {
 		l := &c.leaves[i]
-		switch name := plainName(lastName(l.Pointer)); {
+		switch name := plainName(lastName(l.place)); {
 		case listed("method httpmethod verb requestmethod", name):
 			deletes = deletes || strings.EqualFold(l.Text, "DELETE")
 		case strings.Contains(l.Text, "://"):

@@ -41,7 +41,7 @@ func (r *Reading) Folders() []string {
 		case folderPerhaps:
 			maybe = append(maybe, f)
 		default:
-			if starts && hint(ownName(l)) != roleCommand && isSomewhere(l.Text) && !describesEnvironment(l.Pointer) {
+			if starts && hint(ownName(l)) != roleCommand && isSomewhere(l.Text) && !describesEnvironment(l.place) {
 				maybe = append(maybe, f)
 			}
 		}

@@ -84,8 +84,8 @@ var (
 // nameOf is the name of the argument, or of the member in it, that a leaf is.
 func (c *call) nameOf(l *leaf) string {
 	name := l.Arg
-	if last := lastName(l.Pointer); last != "" && last != "value" && !isDigits(last) {
-		_, name = splitPointer(l.Pointer)
+	if last := lastName(l.place); last != "" && last != "value" && !isDigits(last) {
+		_, name = splitPointer(l.place)
 	}
 	return strings.Join(words(name), "")
 }
