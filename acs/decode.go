@@ -199,7 +199,9 @@ func (d *decoder) call() *params.Fault {
 		}
 		d.texts.AddName(name, act.Leaf{Pointer: payload + "/arguments", Arg: name})
 		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: name, Value: v.Raw(), Pointer: at + "/value"})
-		d.texts.AddAll(v, act.Leaf{Pointer: at + "/value", Arg: name, Base: len(at + "/value"), Foreign: foreign(wrapped, "agent_generated")}, nil)
+		leaf := content.LeafOf(&d.a.Arguments[len(d.a.Arguments)-1])
+		leaf.Foreign = foreign(wrapped, "agent_generated")
+		d.texts.AddAll(v, leaf, nil)
 		d.texts.AddOthers(wrapped, act.Leaf{Pointer: at}, "value")
 		values = append(values, argument{name, v})
 	}

@@ -311,7 +311,7 @@ func (d *decoder) toolCallRequest() *params.Fault {
 		d.a.Arguments = append(d.a.Arguments, arg)
 		d.fixed(in, "name", item, arg.Name)
 		d.fixed(in, "id", item, arg.Name)
-		d.texts.AddAll(value, act.Leaf{Pointer: arg.Pointer, Arg: arg.Name, Base: len(arg.Pointer)}, nil)
+		d.texts.AddAll(value, content.LeafOf(&arg), nil)
 		more = d.others(in, act.Leaf{Pointer: item, Arg: arg.Name}, "name", "id", "value") || more
 		values = append(values, input{arg.Name, arg.ID, value})
 	}

@@ -102,6 +102,15 @@ func (s *Set) AddArguments(v rawjson.Value, base string) []act.Argument {
 	return arguments
 }
 
+// LeafOf is what the leaves of an argument have in common, that of its value itself.
+func LeafOf(arg *act.Argument) act.Leaf {
+	l := act.Leaf{Pointer: arg.Pointer, Arg: arg.Name}
+	if !strings.HasSuffix(arg.Pointer, "/"+rawjson.EscapePointer(arg.Name)) {
+		l.Base = len(arg.Pointer)
+	}
+	return l
+}
+
 // AddOthers adds the members of an object, which leaf points at, beside the known
 // ones: what a protocol leaves open, and what it does not know, for somebody after
 // reeve may. It reports whether there are any.

@@ -247,7 +247,7 @@ func Edited(a *act.Action, edits []act.Edit) (*act.Action, error) {
 		for len(spoken) > 0 && spoken[0].argument < argument {
 			c := spoken[0]
 			spoken = spoken[1:]
-			if err := gather(&set, &edits[c.edit], act.Leaf{Arg: a.Arguments[c.argument].Name, Base: len(a.Arguments[c.argument].Pointer)}); err != nil {
+			if err := gather(&set, &edits[c.edit], content.LeafOf(&a.Arguments[c.argument])); err != nil {
 				return err
 			}
 		}
