@@ -302,9 +302,12 @@ type Action struct {
 	Task    string // the root of the tree of tasks that it belongs to; empty for none
 	Turn    string
 	Step    string
-	Folder  string    // that the agent works in; empty where it does not say
-	GoesBy  *GoesBy   // the files that the agent goes by there; nil where it does not say
-	SaidAt  time.Time // the caller's timestamp; zero when none
+	Folder  string // that the agent works in; empty where it does not say
+	// Branch is what git has checked out in the folder that the act works in, where reeve looked and a
+	// push goes to the branch of that name; else empty.
+	Branch string
+	GoesBy *GoesBy   // the files that the agent goes by there; nil where it does not say
+	SaidAt time.Time // the caller's timestamp; zero when none
 	// Places are the names by which a file is known on this machine, whatever it is called:
 	// where its links lead, and, if it is there, which one it is. nil where the act's files are not looked at.
 	Places func(path string) []string

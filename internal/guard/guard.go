@@ -33,6 +33,7 @@ import (
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/session"
+	"reeve.example/reeve/internal/target"
 	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/task"
 )
@@ -435,6 +436,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 			return act.Decision{}, nil, err
 		}
 	}
+	a.Branch = target.Branch(a)
 	read := hazard.Read(a)
 	g.defend(a, read)
 	if g.cfg.Score != nil && a.IsCall() {

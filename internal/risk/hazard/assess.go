@@ -144,6 +144,9 @@ type assessor struct {
 	cut       bool              // what is read was too long to be read to its end
 	unpacked  [][2]string       // archives that were unpacked, and into which folders
 	began     string            // the folder in which the call is made, if that is known
+	start     string            // the folder in which its commands begin, if that is known
+	branch    string            // that is checked out there, if that is known
+	moved     bool              // a command may have checked out another one
 	went      string            // where cd led from there, as it was spelled
 	runFiles  []string          // by their names, if the call did not write them
 	called    []string          // programs that are looked for by their names: see Assessment

@@ -149,6 +149,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.reaches()
 	c.leaks()
 	out := c.printed(c.does())
+	s.moved = s.moved || !c.keepsBranch()
 	c.links()
 	if in.taint&fromKeeper != 0 && !showing[c.name] {
 		out.taint &^= fromKeeper // what takes it does not show it

@@ -282,12 +282,51 @@ func (c *invocation) pushes(verb string, args []flow, settings [][2]string) {
 	if verb != "push" { // what stands beneath it knows no lease
 		p.force = p.force || p.lease
 	}
+	if verb == "push" {
+		c.checkedOut(&p)
+	}
 	if p.overwrites(settled) {
 		c.report("publish.history", 0, c.at)
 	}
 	if c.staged&stagedSecret != 0 && !p.shows && (c.staged&stagedIgnored != 0 || !listed("origin upstream", p.repositories()[0])) {
 		c.report("secret.shown", 0.6, c.at)
 	}
+}
+
+// checkedOut gives a push that names no branch, or HEAD, the one that is checked out where it is called:
+// Git pushes that one, as far as the settings that were looked at for it say nothing else.
+func (c *invocation) checkedOut(p *push) {
+	if c.branch == "" || c.moved || c.other || c.cwd != c.start || len(c.args) == 0 || c.args[0].text != "push" || c.gives("GIT_DIR", "GIT_WORK_TREE", "GIT_CONFIG", "HOME") {
+		return
+	}
+	for name := range c.written {
+		if strings.Contains(name, ".git") {
+			return
+		}
+	}
+	switch refs := p.refs(); {
+	case p.wide || p.mirror || p.named:
+	case len(refs) == 0 && len(p.words) < 2:
+		to := flow{text: "origin", known: true}
+		if len(p.words) == 1 {
+			to = p.words[0]
+		}
+		p.words = []flow{to, {text: c.branch, known: true}}
+	case len(refs) == 1 && (refs[0].text == "HEAD" || refs[0].text == "+HEAD") && refs[0].known:
+		refs[0].text = strings.TrimSuffix(refs[0].text, "HEAD") + c.branch
+	}
+}
+
+// keepsBranch reports whether the branch that is checked out is the same after a command.
+func (c *invocation) keepsBranch() bool {
+	if c.name != "git" {
+		return listed("echo printf true false : pwd date sleep set cat head tail grep ls wc jq", c.name)
+	}
+	settings, words := gitCall(c.args)
+	if len(words) == 0 || len(settings) > 0 {
+		return false
+	}
+	return listed("add commit status log diff show fetch rev-parse push tag stash", words[0].text) || words[0].text == "rebase" && len(words) < 3
 }
 
 // What of files that hold passwords or keys the script has added to a repository.

@@ -73,6 +73,7 @@ func (r *Reading) Watch(w *Watch) {
 	a := newAssessor(Default())
 	a.watch = &noting
 	a.begins(r.of.Folder, folders[0])
+	a.branch = r.of.Branch
 	a.read(r.sorted())
 	r.assessment, r.done = r.elsewhereToo(a.assessment(), Default(), folders), true
 	r.brings = len(a.written)+len(a.copies)+len(a.foreign)+len(a.unpacked)+len(a.removed)+len(a.remotes) > 0
@@ -104,6 +105,7 @@ func (r *Reading) Assess(t *Table) Assessment {
 		folders := r.Folders()
 		a := newAssessor(t)
 		a.begins(r.of.Folder, folders[0])
+		a.branch = r.of.Branch
 		a.read(r.sorted())
 		return r.elsewhereToo(a.assessment(), t, folders)
 	}
@@ -117,6 +119,7 @@ func (r *Reading) Through(t *Table) Assessment {
 	a := newAssessor(t)
 	a.tunnelled = true
 	a.begins(r.of.Folder, folders[0])
+	a.branch = r.of.Branch
 	a.read(r.sorted())
 	return r.elsewhereToo(a.assessment(), t, folders)
 }

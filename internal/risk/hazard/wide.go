@@ -60,6 +60,7 @@ func (a *assessor) begins(own, folder string) {
 	if whole(folder) {
 		a.cwd, a.went = normalPath(folder).text, folder
 	}
+	a.start = a.cwd
 }
 
 // goes follows cd.
