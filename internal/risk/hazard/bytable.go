@@ -49,8 +49,11 @@ func (c *invocation) uses() (prints taint) {
 // to a host.
 func (c *invocation) sendsFiles() {
 	sent := c.in
-	for _, a := range c.args {
+	for i, a := range c.args {
 		name := a.text
+		if c.isOwnKey(i) {
+			continue
+		}
 		if strings.HasPrefix(name, "-") {
 			var ok bool
 			if _, name, ok = strings.Cut(name, "="); !ok {

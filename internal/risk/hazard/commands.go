@@ -376,7 +376,7 @@ func (c *invocation) ordinary() flow {
 			}
 		}
 		out.taint |= a.taint
-		if quiet || c.optionOf(i) == "--env-file" { // which its program is for, and prints as little as any other of its settings
+		if quiet || c.isOwnKey(i) || c.optionOf(i) == "--env-file" { // which its program is for, and prints as little as any other of its settings
 			continue
 		}
 		if isURL(t) {

@@ -271,7 +271,7 @@ func (c *invocation) copied(p string) flow {
 	}
 	if strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
 		c.report(pl.reads, pl.read, c.at)
-	} else if c.holdsSecrets(f.text) {
+	} else if c.holdsSecrets(f.text) || builtin().places.above[strings.TrimSuffix(f.text, "/*")] {
 		out.taint |= fromSecret | fromPlace
 	}
 	if p == "/bin/sh" || p == "/bin/bash" || p == "/usr/bin/bash" || p == "/bin/dash" {

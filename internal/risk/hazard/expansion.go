@@ -273,6 +273,7 @@ func unquoteDouble(s string) string {
 var shellVariables = map[string]string{
 	"HOME": "~", "IFS": " ", "PATH": "/usr/bin:/bin", "PWD": "/home/user/work", "SHELL": "/bin/bash",
 	"XDG_CONFIG_HOME": "~/.config", "XDG_DATA_HOME": "~/.local/share", "XDG_CACHE_HOME": "~/.cache", "XDG_STATE_HOME": "~/.local/state",
+	"GRADLE_USER_HOME": "~/.gradle", "CARGO_HOME": "~/.cargo", "HF_HOME": "~/.cache/huggingface", "DOCKER_CONFIG": "~/.docker", "GNUPGHOME": "~/.gnupg", "CODEX_HOME": "~/.codex", "CLAUDE_CONFIG_DIR": "~/.claude",
 	"@": "", "*": "", "HISTFILE": "~/.bash_history", "BASH": "/bin/bash", "OSTYPE": "linux-gnu", "TMPDIR": "/tmp",
 }
 

@@ -71,7 +71,7 @@ func (s *shell) readFile(w flow) flow {
 		p = g
 	}
 	for _, q := range []string{s.from(p), globbedKeys(p), globbedKeys(s.from(p))} {
-		if pl := placeOf(normalPath(q).text); q != "" && strings.HasPrefix(pl.reads, "secret.") {
+		if pl := placeOf(normalPath(q).text); q != "" && (strings.HasPrefix(pl.reads, "secret.") || pl.keepsLogins()) {
 			p = q // named from where cd led, or by a pattern
 			break
 		}
@@ -87,6 +87,9 @@ func (s *shell) readFile(w flow) flow {
 		if strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
 			out.taint |= fromKeys
 		}
+	}
+	if builtin().places.above[strings.TrimSuffix(f.text, "/*")] { // a folder, which is taken with all that is in it
+		out.taint |= fromSecret | fromPlace
 	}
 	if f.turns > 0 && pl.read >= 0.3 && f.climbs > 1 {
 		s.report("path.traversal", 0.85, s.at)

@@ -33,6 +33,7 @@ func (c *invocation) runsWords() {
 	if (c.name == "git" || c.name == "gh" || c.name == "glab") && !c.gitRuns() {
 		return
 	}
+	c.runsProperties()
 	for i, a := range c.args {
 		if i > 64 {
 			return
@@ -47,6 +48,43 @@ func (c *invocation) runsWords() {
 		c.wordRun(t)
 	}
 }
+
+// runsProperties judges the command whose program one property of a build names, and whose words
+// another: -Dexec.executable=sh -Dexec.args="-c x".
+func (c *invocation) runsProperties() {
+	if !listed("mvn mvnw mvnd", c.name) {
+		return
+	}
+	properties := map[string]string{}
+	for i, a := range c.args {
+		t := a.text
+		if i == 0 || !listed("-D --define", c.args[i-1].text) {
+			t = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(t, "--define="), "--define"), "-D")
+		}
+		if name, value, ok := strings.Cut(t, "="); ok && len(properties) < 64 {
+			properties[name] = value
+		}
+	}
+	program := properties["exec.executable"]
+	if program == "" {
+		return
+	}
+	line := program
+	for _, name := range []string{"exec.args", "exec.commandlineArgs"} {
+		line += " " + properties[name]
+	}
+	line += " " + strings.ReplaceAll(properties["exec.arguments"], ",", " ")
+	c.inside(buildProperty.ReplaceAllStringFunc(line, func(p string) string {
+		name := strings.Trim(p, "${}")
+		if value, ok := properties[name]; ok {
+			return value
+		}
+		return name // what the build's file says
+	}))
+}
+
+// buildProperty is a property of a build where its value is meant. A shell has no dots in its names.
+var buildProperty = lazyregexp.New(`\$\{[\w.-]+\}`)
 
 // gitRuns reports whether a subcommand of git is one of those that run what they are given.
 func (c *invocation) gitRuns() bool {
@@ -82,9 +120,18 @@ func commandsIn(text string) []string {
 		}
 	}
 	add(text)
+	for rest, ok := text, true; ok && len(out) < 8; { // a=-XX:OnError=x
+		if _, rest, ok = strings.Cut(rest, "="); ok && strings.Contains(before(rest, ' '), "=") {
+			_, value, _ := strings.Cut(rest, "=")
+			add(value)
+		}
+	}
 	for _, mark := range []string{"!", "|", "=", "$(", "`", "shell ", "shell-command ", "system ", "system(", "exec ", "spawn ", "run-shell ", "\n\t"} {
 		if _, rest, ok := strings.Cut(text, mark); ok && len(out) < 8 {
-			add(strings.TrimRight(rest, `")'`+"`"))
+			add(rest)
+			if bare := strings.TrimRight(rest, `")'`+"`"); bare != rest {
+				add(bare)
+			}
 			if mark == "system(" || mark == "shell-command " {
 				add(strings.Trim(rest, `"')( `))
 			}

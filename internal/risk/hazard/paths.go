@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,6 +17,11 @@ type place struct {
 	write float64
 	// reads and writes are the codes of the findings.
 	reads, writes string
+}
+
+// keepsLogins reports whether keys or passwords lie there, alone or among settings.
+func (p place) keepsLogins() bool {
+	return strings.HasPrefix(p.reads, "secret.") && p.read >= 0.6 || p.reads == "path.sensitive" && p.read >= 0.35
 }
 
 // placeRule is one pattern, cut at its slashes once.
@@ -50,7 +56,7 @@ func (p *places) add(patterns string, is place) {
 			if tail, ok := strings.CutPrefix(low, "~/"); ok {
 				p.heads[before(tail, '/')] = true
 			}
-			if strings.HasPrefix(low, "~/") && strings.HasPrefix(is.reads, "secret.") && is.read >= 0.6 {
+			if strings.HasPrefix(low, "~/") && is.keepsLogins() {
 				for dir := low; strings.Count(dir, "/") > 1; {
 					dir = dir[:strings.LastIndexByte(dir, '/')]
 					p.above[dir] = true
@@ -86,7 +92,42 @@ func placeOf(p string) place {
 	if len(parts) > 64 {
 		parts = parts[len(parts)-64:]
 	}
-	all := &builtin().places
+	is := builtin().places.of(parts, absolute)
+	if is.name == "" && parts[0] == "~" {
+		if settings := asOnLinux(parts); settings != nil {
+			return builtin().places.of(settings, absolute)
+		}
+	}
+	return is
+}
+
+// settingsFolders are where systems and their packages have what Linux has in ~/.config and
+// ~/.local/share, or in the home itself. * stands for any name.
+var settingsFolders = []struct{ there, here []string }{
+	{[]string{"~", "library", "application support"}, []string{"~", ".config"}},
+	{[]string{"~", "library", "preferences"}, []string{"~", ".config"}},
+	{[]string{"~", "library", "caches"}, []string{"~", ".cache"}},
+	{[]string{"~", "library", "containers", "*", "data", "library", "application support"}, []string{"~", ".config"}},
+	{[]string{"~", "appdata", "roaming"}, []string{"~", ".config"}},
+	{[]string{"~", "appdata", "local"}, []string{"~", ".config"}},
+	{[]string{"~", ".var", "app", "*", "config"}, []string{"~", ".config"}},
+	{[]string{"~", ".var", "app", "*", "data"}, []string{"~", ".local", "share"}},
+	{[]string{"~", ".var", "app", "*"}, []string{"~"}},
+	{[]string{"~", "snap", "*", "*"}, []string{"~"}},
+}
+
+// asOnLinux are the names of a path to a program's settings as they are on Linux; nil for any other.
+func asOnLinux(parts []string) []string {
+	for _, f := range settingsFolders {
+		if len(parts) > len(f.there) && matchParts(f.there, parts[:len(f.there)]) {
+			return append(slices.Clip(f.here), parts[len(f.there):]...)
+		}
+	}
+	return nil
+}
+
+// of finds what the names of a path lead to.
+func (all *places) of(parts []string, absolute bool) place {
 	best := len(all.rules)
 	look := func(rules []int) {
 		for _, n := range rules {
@@ -303,11 +344,20 @@ func climbsTo(s string) bool {
 
 func slashed(s string) string { return strings.ReplaceAll(s, `\`, "/") }
 
+// homeVariables are variables that hold a home or a folder in it, and what they hold where nobody
+// has set them otherwise.
+var homeVariables = [][2]string{
+	{"$HOME", "~"}, {"${HOME}", "~"}, {"%USERPROFILE%", "~"}, {"$env:USERPROFILE", "~"},
+	{"%APPDATA%", "~/AppData/Roaming"}, {"$env:APPDATA", "~/AppData/Roaming"}, {"%LOCALAPPDATA%", "~/AppData/Local"}, {"$env:LOCALAPPDATA", "~/AppData/Local"},
+}
+
 // homed writes any person's home as ~.
 func homed(s string) string {
-	for _, v := range []string{"$HOME/", "${HOME}/", "%USERPROFILE%/", "$env:USERPROFILE/"} {
-		if rest, ok := strings.CutPrefix(s, v); ok {
-			return "~/" + rest
+	if s != "" && (s[0] == '$' || s[0] == '%') {
+		for _, v := range homeVariables {
+			if rest, ok := strings.CutPrefix(s, v[0]+"/"); ok {
+				return v[1] + "/" + rest
+			}
 		}
 	}
 	for _, v := range []string{"/root/", "/var/root/"} {

@@ -497,12 +497,9 @@ func (c *invocation) namesSecrets() {
 	if speakers[c.name] || c.name == "git" && len(c.args) > 0 && (c.args[0].text == "commit" || c.args[0].text == "tag" || c.args[0].text == "log" || c.args[0].text == "grep") {
 		return
 	}
-	key, own := c.keyOf(), c.table.keys[c.name]
+	key := c.keyOf()
 	for i, a := range c.args {
-		option, _, joined := strings.Cut(a.text, "=")
-		switch {
-		case !strings.ContainsAny(a.text, "/~"), i == key,
-			joined && listed(own, option), i > 0 && listed(own, c.args[i-1].text) && !strings.HasPrefix(a.text, "-"):
+		if !strings.ContainsAny(a.text, "/~") || i == key || c.isOwnKey(i) {
 			continue
 		}
 		for _, word := range strings.FieldsFunc(a.text, func(r rune) bool { return strings.ContainsRune(" \t\n=:@,;|&<>'\"`(){}", r) }) {
@@ -512,6 +509,16 @@ func (c *invocation) namesSecrets() {
 			}
 		}
 	}
+}
+
+// isOwnKey reports whether a word names the file of keys that the command uses for what it is for.
+func (c *invocation) isOwnKey(i int) bool {
+	own := c.table.keys[c.name]
+	if own == "" {
+		return false
+	}
+	option, _, joined := strings.Cut(c.args[i].text, "=")
+	return joined && listed(own, option) || i > 0 && listed(own, c.args[i-1].text) && !strings.HasPrefix(c.args[i].text, "-")
 }
 
 // keyOf is which word is the key with which a copying program opens its connection, which
