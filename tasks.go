@@ -121,6 +121,7 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 		Quota:      quota.Most{N: n.cfg.Quotas.Tasks, Bytes: n.cfg.Quotas.TaskBytes},
 		Shared:     n.shared(),
 		Refused:    n.metrics.Quota,
+		Revoked:    n.auth.Revoked,
 		Concurrent: n.cfg.Tasks.Concurrent, Grace: n.cfg.Tasks.Grace,
 		Push:  engine.NewPusher(callbacks.Client(outbound.Options{Timeout: 10 * time.Second, Redirects: 0}), signing),
 		Ended: n.metrics.TaskEnded, Span: n.spanOf, Logger: n.logger,

@@ -454,7 +454,7 @@ var categories = map[string]string{
 	"flow": "ASI01", "taint": "ASI01", "session.tainted": "ASI01", "injection": "ASI01", "mask": "ASI01",
 	"tool": "ASI02", "limits": "ASI02", "constitution": "ASI02", "destroy": "ASI02", "exfil": "ASI02", "file": "ASI02", "network": "ASI02",
 	"path": "ASI02", "sql": "ASI02", "url": "ASI02", "transfer": "ASI02", "pii": "ASI02", "input": "ASI02", "command": "ASI02",
-	"secret": "ASI03", "file.credentials": "ASI03", "priv": "ASI03", "network.metadata": "ASI03", "url.metadata": "ASI03", "user": "ASI03", "session.shared": "ASI03",
+	"secret": "ASI03", "file.credentials": "ASI03", "priv": "ASI03", "network.metadata": "ASI03", "url.metadata": "ASI03", "user": "ASI03", "identity": "ASI03", "session.shared": "ASI03",
 	"mcp": "ASI04", "shell.download_run": "ASI04", "shell.download_and_run": "ASI04", "ask.install": "ASI04", "ask.run": "ASI05", "package": "ASI04", "files": "ASI04",
 	"shell": "ASI05", "code": "ASI05", "sql.execute": "ASI05",
 	"memory": "ASI06", "citation": "ASI06",

@@ -100,8 +100,19 @@ func (e *Engine) startAction(j *job, number int) *act.Action {
 	b = append(append(b, j.inputs...), '}')
 	a := e.newAction(act.TaskStart, j, number, b)
 	a.ID, a.Enforces = a.Step, j.description.Enforces
+	if e.cfg.Revoked != nil && e.cfg.Revoked(a.Principal.Name) {
+		a.Refusals = append(a.Refusals, revoked)
+	}
 	complete(a)
 	return a
+}
+
+// revoked is why a task does not start whose maker's credential was revoked: also one that was
+// planned, or agreed to, before.
+var revoked = act.Reason{
+	Rule: "identity", Code: "identity.revoked", Effect: act.Deny, Final: true,
+	Message: "The credential of whoever made this task has been revoked.",
+	Instead: "Make the task again with a credential that is valid.",
 }
 
 // resultAction is the act of taking what an attempt gave.

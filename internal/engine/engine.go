@@ -59,6 +59,9 @@ type Config struct {
 	// Grace is how long running tasks may go on when the node stops; then they are
 	// stopped and given back. 0 means that they are stopped at once.
 	Grace time.Duration
+	// Revoked reports whether the credential of whoever made a task was taken from them, by the
+	// principal's name: then it does not start. nil for never.
+	Revoked func(principal string) bool
 	// Push tells who asked for it what becomes of trees; its zero value tells nobody.
 	Push Pusher
 	// Now is the clock; nil means time.Now.

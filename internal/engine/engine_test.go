@@ -65,6 +65,8 @@ type node struct {
 	guard *guard.Guard
 	works *works
 	stop  func()
+	// revoked are the principals whose credentials were.
+	revoked sync.Map
 }
 
 // works are the executors of the tests, and what was seen of them.
@@ -172,6 +174,10 @@ func openOn(t testing.TB, store store.Store, dispatcher engine.Dispatcher) *node
 	n.Engine = engine.New(engine.Config{
 		Guard: n.guard, Store: store, Executors: executors, Node: n.log.Node(),
 		Dispatcher: dispatcher,
+		Revoked: func(principal string) bool {
+			_, is := n.revoked.Load(principal)
+			return is
+		},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -365,6 +371,42 @@ func TestApproval(t *testing.T) {
 	}
 	if got := n.wait(root)["p"]; got.Status() != "failed" {
 		t.Errorf("denied, it is %s (%s)", got.Status(), got.Error)
+	}
+}
+
+// TestThreat15RevokedTasks: what a credential has left behind does not start once it is revoked:
+// neither a run of a schedule, nor what people agree to afterwards.
+func TestThreat15RevokedTasks(t *testing.T) {
+	n := open(t, t.TempDir())
+	create := func(text string) task.ID {
+		t.Helper()
+		tasks, top, err := task.DecodeTasks(jsontext.Value(text), task.Reading{Now: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		caller := engine.Caller{Principal: act.Principal{Name: "key:stolen", Method: "key"}, User: "key:stolen"}
+		root, err := n.Create(t.Context(), caller, tasks, top, engine.Making{Execute: !strings.Contains(text, "schedule")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return root
+	}
+	scheduled := create(`{"name":"s","schemas":{"method":"echo"},"schedule_type":"interval","schedule_expression":"1","schedule_enabled":true,"max_runs":3}`)
+	held := create(`{"name":"p","schemas":{"method":"pay"},"inputs":{"amount":5}}`)
+	r := n.until(held, func(r task.Row) bool { return r.Phase == task.Held })
+	n.until(scheduled, func(r task.Row) bool { return r.Runs >= 1 && r.Phase.Ended() })
+	n.revoked.Store("key:stolen", true)
+	before := len(n.works.names())
+	boss := act.Principal{Name: "key:boss", Method: "key"}
+	if _, err := n.guard.Answer(t.Context(), r.Held, boss, guard.Reply{Agree: true, Seen: n.seen(r.Held)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.wait(held)["p"]; got.Status() != "failed" || !strings.Contains(got.Error, "revoked") {
+		t.Errorf("agreed to after it was revoked: %s (%s)", got.Status(), got.Error)
+	}
+	last := n.until(scheduled, func(r task.Row) bool { return r.Runs == 3 && r.Phase.Ended() })
+	if started := n.works.names()[before:]; last.Status() != task.Failed || len(started) > 0 {
+		t.Errorf("its schedule: %s, and started %v", last.Status(), started)
 	}
 }
 

@@ -242,6 +242,10 @@ func (a *Authenticator) SetKeys(keys []Key) {
 	a.changed = make(chan struct{})
 }
 
+// Revoked reports whether a principal was known by an API key that has been revoked, and is by
+// no other. What goes on in its name without it asks this before it does anything.
+func (a *Authenticator) Revoked(principal string) bool { return a.keys.Load().revoked[principal] }
+
 // Configured reports whether any credential is configured, so that callers are told apart.
 func (a *Authenticator) Configured() bool {
 	return a.tokens != nil || a.workloads != nil || a.keys.Load().configured

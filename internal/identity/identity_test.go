@@ -727,3 +727,26 @@ func TestPerson(t *testing.T) {
 		}
 	}
 }
+
+// TestRevoked: a name counts as revoked while no key of it is valid, and one that is not known
+// does not.
+func TestRevoked(t *testing.T) {
+	a, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	a.SetKeys([]Key{
+		{Name: "gone", Role: "agent", Hash: [32]byte{1}, Revoked: now}, {Name: "there", Role: "agent", Hash: [32]byte{2}}, {Name: "damaged", Damaged: true},
+		{Name: "both", Role: "agent", Hash: [32]byte{3}, Revoked: now}, {Name: "both", Role: "agent", Hash: [32]byte{4}, Given: true},
+	})
+	for principal, want := range map[string]bool{"key:gone": true, "key:damaged": true, "key:there": false, "key:both": false, "gone": false, "jwt:gone": false, "": false, "anonymous": false} {
+		if a.Revoked(principal) != want {
+			t.Errorf("%q: %t", principal, !want)
+		}
+	}
+	a.SetKeys([]Key{{Name: "gone", Role: "agent", Hash: [32]byte{5}}})
+	if a.Revoked("key:gone") {
+		t.Error("another key of this name is valid")
+	}
+}

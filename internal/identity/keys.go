@@ -147,6 +147,7 @@ func named(name string, role Role, organization, person string) (Key, error) {
 type keyRing struct {
 	configured bool // there are keys, if only revoked ones
 	byHash     map[[32]byte]holder
+	revoked    map[string]bool // principals, by their names
 }
 
 type holder struct {
@@ -155,8 +156,16 @@ type holder struct {
 }
 
 func newKeyRing(keys []Key) *keyRing {
-	ring := &keyRing{configured: len(keys) > 0, byHash: make(map[[32]byte]holder, len(keys))}
+	ring := &keyRing{configured: len(keys) > 0, byHash: make(map[[32]byte]holder, len(keys)), revoked: map[string]bool{}}
 	for _, k := range keys {
+		if !k.Revoked.IsZero() || k.Damaged {
+			ring.revoked["key:"+k.Name] = true
+		}
+	}
+	for _, k := range keys {
+		if k.Revoked.IsZero() && !k.Damaged { // the same name may be configured, too
+			delete(ring.revoked, "key:"+k.Name)
+		}
 		role, ok := ParseRole(k.Role)
 		if !ok || k.Damaged {
 			continue // a role of a newer version: what it may do is not known here
