@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
+	"path/filepath"
 	"strconv"
 
 	"reeve.example/reeve/act"
@@ -309,7 +311,12 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 	if a.Runs = nil; g.cfg.Runs == nil || !a.IsCall() {
 		return
 	}
-	if does := read.Assess(hazard.Default()); len(does.Ran)+len(does.Fed)+len(does.Called) > 0 {
+	does := read.Assess(hazard.Default())
+	looks := len(does.Ran)+len(does.Fed)+len(does.Called) > 0
+	read.Named(func(p string, writes bool, _ string, _ bool) {
+		looks = looks || !writes && s.WroteTo(path.Base(filepath.ToSlash(p)))
+	}, nil)
+	if looks {
 		a.Runs = g.cfg.Runs(a, read, s.WroteTo)
 	}
 }

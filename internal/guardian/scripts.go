@@ -42,6 +42,7 @@ type script struct {
 	name  string   // under which it lies
 	words []string // what the program is told that runs it; nil for a script of its own
 	text  string
+	said  string // how the call names it
 	in    string // the folder in which it lies, as the call says it, or as it was found there
 	found bool   // by its name, and not because the call said where it lies
 }
@@ -63,11 +64,17 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 	for _, f := range read.Written() {
 		written[f.Name] = true
 	}
+	var named []string // words that are names of files which were written
 	does, o := read.Assess(hazard.Default()), &overlook{}
 	read.Watch(&hazard.Watch{
 		Command: func(c *hazard.Command) {
 			e.went = c.Dirs[1:]
 			e.scripts(c, base(c.Name))
+			for _, w := range c.Words {
+				if w = w[strings.LastIndexAny(w, "=@")+1:]; len(named) < maxScripts && wrote(path.Base(filepath.ToSlash(w))) {
+					named = append(named, w)
+				}
+			}
 		},
 		File: func(p string, writes bool, _ string, _ bool) { // sh < x, cat x | sh
 			if name := path.Base(filepath.ToSlash(p)); !writes && slices.Contains(does.Fed, name) {
@@ -116,6 +123,11 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 			runs = append(runs, act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight})
 		}
 	}
+	if texts, first := e.textsOf(read, written, named); len(texts) > 0 {
+		for _, f := range read.With(texts) {
+			runs = append(runs, act.FileRun{File: first, Code: f.Code, Weight: f.Weight})
+		}
+	}
 	if e.tooMuch && len(runs) > 0 { // more than could be read
 		runs = append(runs, act.FileRun{File: runs[0].File, Code: "shell.written_run", Weight: 0.5})
 	}
@@ -131,6 +143,43 @@ func gravestOf(found []hazard.Finding) (gravest hazard.Finding, is bool) {
 		}
 	}
 	return gravest, gravest.Weight >= hazard.Grave
+}
+
+// maxTexts is how much is read of the files that a call names, besides those that it runs.
+const maxTexts = 1 << 20
+
+// textsOf tells what stands in the files that the session wrote and that the call runs or reads, by
+// the names that it gives them, and the first of these.
+func (e *examination) textsOf(read *hazard.Reading, written map[string]bool, named []string) (texts map[string]string, first string) {
+	texts = map[string]string{}
+	left := maxTexts
+	add := func(said, text string) {
+		name := path.Base(filepath.ToSlash(said))
+		if _, has := texts[said]; has || said == "" || !e.wrote(name) || written[name] || written["*"] || len(text) > left || strings.IndexByte(text, 0) >= 0 {
+			return
+		}
+		if left -= len(text); first == "" {
+			first = name
+		}
+		texts[said] = text
+	}
+	for _, s := range e.gathered {
+		add(s.said, s.text)
+	}
+	read.Named(func(p string, writes bool, _ string, _ bool) {
+		if !writes && e.wrote(path.Base(filepath.ToSlash(p))) {
+			named = append(named, p)
+		}
+	}, nil)
+	for _, p := range named {
+		if _, has := texts[p]; has {
+			continue
+		}
+		for _, text := range e.readFiles(p, e.lastDirs()) {
+			add(p, text)
+		}
+	}
+	return texts, first
 }
 
 // scripts reads the script that a command runs.
@@ -226,7 +275,7 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 		return
 	}
 	if e.gathering {
-		e.gathered = append(e.gathered, script{name: path.Base(filepath.ToSlash(name)), words: e.words, text: text, in: path.Dir(filepath.ToSlash(name))})
+		e.gathered = append(e.gathered, script{name: path.Base(filepath.ToSlash(name)), words: e.words, text: text, said: name, in: path.Dir(filepath.ToSlash(name))})
 	}
 	if e.chain >= maxChain || len(text) > maxScript {
 		e.tooMuch = e.tooMuch || e.chain >= maxChain || !e.gathering && e.g.namedIn(text)

@@ -127,6 +127,8 @@ type assessor struct {
 	depth     int
 	runs      bool              // the leaf is a command, a program, a query or an address
 	written   files             // files that the call's commands wrote so far
+	inFiles   int               // files around what is read that are run, and were written before
+	lay       map[string]bool   // those of them that lay there before, and what they hold was told
 	addedTo   map[string]bool   // those of them that held something before, which is not known
 	addresses map[string]string // where those came from that were downloaded
 	implying  bool              // what is read is run by a program that was not told which file

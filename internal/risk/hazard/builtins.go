@@ -28,6 +28,7 @@ func (c *invocation) eval() flow {
 	if !f.known && f.taint&(fromNet|fromDecoder|fromSocket) == 0 && len(strings.Trim(f.text, "$(){}@* ")) < 24 {
 		c.report("shell.dynamic_run", 0, c.at)
 	}
+	c.evaluates(f)
 	// Pieces that are not known do not hide those that are.
 	out := c.runs(flow{text: f.text, known: f.known || f.text != "", taint: f.taint}, "sh")
 	return out

@@ -143,7 +143,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.orders()
 	c.makes()
 	c.isLookedFor()
-	s.ranFile(name)
+	c.ranItself()
 	s.ranHidden(name)
 	c.addressed()
 	c.reaches()

@@ -30,6 +30,31 @@ func (s *shell) ranFile(name string) {
 	}
 }
 
+// ranItself judges that the command is a file that the script brought there, with what it is given.
+func (c *invocation) ranItself() {
+	if _, ok := c.files.get(c.path); ok {
+		words := append([]flow{{text: c.path, known: true}}, c.args...)
+		defer c.called(words, c.in)()
+		defer c.supplied(words, c.in)()
+	}
+	if _, ok := c.files.get(c.path); !ok && !c.ofSystem() {
+		c.toldToRun(c.args)
+	}
+	c.ranFile(c.path)
+}
+
+// toldToRun judges the words that a script is given of which nothing is known: where they are a
+// command that would do grave harm, to run it may be all that the script is for.
+func (c *invocation) toldToRun(words []flow) {
+	for i, w := range words {
+		if i > 2 || !programs()[baseName(w.text)] || i+1 == len(words) || c.depth > maxDepth/2 {
+			continue
+		}
+		c.kept(0.8, 0.6, func() { c.inside(c.joined(words[i:]).text) })
+		return
+	}
+}
+
 // ranHidden judges that a program is run whose name a listing leaves out. What a shell takes its
 // settings from is often called so (. ./.env), and is no program.
 func (s *shell) ranHidden(name string) {

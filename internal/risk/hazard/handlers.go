@@ -50,6 +50,7 @@ func init() {
 		"hostname uname id whoami ifconfig lscpu w who ps last":        (*invocation).aboutHost,
 		"strings":                       (*invocation).cat,
 		"unset":                         (*invocation).unset,
+		"shift":                         (*invocation).shift,
 		"chattr":                        (*invocation).chattr,
 		"touch":                         (*invocation).touch,
 		"read mapfile readarray":        (*invocation).readWord,

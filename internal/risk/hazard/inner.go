@@ -333,7 +333,7 @@ func (c *invocation) runsImplied() {
 		}
 		for written, f := range c.files {
 			if ok, _ := path.Match(name, path.Base(written)); ok && (f.text != "" || f.taint&fromNet != 0) {
-				c.runsKind(f, u.language)
+				c.runsKind(f, path.Base(written), u.language)
 			}
 		}
 	}
@@ -354,13 +354,19 @@ func (c *invocation) runsImplied() {
 }
 
 // runsKind judges that a file is run that the call wrote, as a program or as settings.
-func (c *invocation) runsKind(f flow, language string) {
+func (c *invocation) runsKind(f flow, name, language string) {
 	if language != ofTasks {
 		c.runs(f, language)
 		return
 	}
 	if f.taint&fromNet != 0 {
 		c.report("shell.download_run", 0, c.at)
+	}
+	if name == "package.json" && f.known {
+		for _, script := range packageScripts(f.text, c.targets()) {
+			c.inside(script)
+		}
+		return
 	}
 	c.taskFile(f.text)
 }
@@ -529,11 +535,32 @@ func (c *invocation) recipes(text string) {
 	}
 	c.implying = true
 	defer func() { c.implying = false }()
-	for line := range strings.Lines(Expanded(text[:min(len(text), 16<<10)])) {
-		if rest, ok := strings.CutPrefix(line, "\t"); ok {
-			c.inside(strings.TrimLeft(rest, "@-+"))
-		} else if target, rest, ok := strings.Cut(line, ";"); ok && strings.Contains(target, ":") && !strings.Contains(target, "=") {
-			c.inside(strings.TrimLeft(rest, "@-+ \t"))
+	for _, line := range recipesIn(expanded(text[:min(len(text), 16<<10)], c.toldVariables(), c.vars), c.targets()) {
+		c.inside(line)
+	}
+}
+
+// targets are the words by which a program is told what of its file it should do.
+func (c *invocation) targets() []string {
+	words := []string{}
+	for _, a := range c.args {
+		if !strings.HasPrefix(a.text, "-") && !strings.Contains(a.text, "=") {
+			words = append(words, a.text)
 		}
 	}
+	return words
+}
+
+// toldVariables are the variables that the words of a command set.
+func (c *invocation) toldVariables() map[string]string {
+	set := map[string]string{}
+	for _, a := range c.args {
+		if name, value, ok := strings.Cut(a.text, "="); ok && isName(name) {
+			if set[name] = value; !a.known || a.taint != 0 { // which the shell has then
+				delete(set, name)
+				c.vars[name] = flow{text: value, known: a.known, taint: a.taint}
+			}
+		}
+	}
+	return set
 }

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -238,6 +239,9 @@ scan:
 			}
 		}
 		c.dynamic = c.dynamic || !joined.known
+		if i.shell {
+			c.evaluates(joined)
+		}
 		if !joined.known && len(strings.Trim(joined.text, "$(){}\n ")) < 4 {
 			c.report("shell.dynamic_run", 0, c.at)
 		}
@@ -275,6 +279,7 @@ scan:
 		for k := range c.args {
 			if &c.args[k] == file {
 				defer c.supplied(c.args[k:], c.in)()
+				words = c.args[k+1:]
 			}
 		}
 		content, ok := c.files.get(f.text)
@@ -283,11 +288,19 @@ scan:
 		}
 		if ok {
 			c.ranCopy(f.text)
-			if i.shell && (strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")) && content.known {
+			if i.shell {
+				for k := range c.args {
+					if &c.args[k] == file {
+						defer c.called(c.args[k:], c.in)()
+					}
+				}
+			}
+			if i.shell && !c.lay[path.Clean(f.text)] && (strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")) && content.known {
 				c.report("shell.staged_run", 0, c.at)
 			}
 			return c.runs(content, i.language)
 		}
+		c.toldToRun(words)
 		c.ranFile(f.text)
 		c.ranHidden(f.text)
 		if !strings.ContainsAny(f.text, "/.") {
@@ -325,6 +338,7 @@ scan:
 		out.taint |= fromShell
 		return out
 	case c.in.taint&fromFile != 0 && !c.fifo, c.in.text != "":
+		c.evaluates(c.in)
 		if c.altersRun = c.altersRun || c.in.taint&fromFilter != 0; c.in.taint&(fromFilter|fromFile) == fromFilter {
 			c.report("shell.printed_run", 0, c.at) // the text was known before it was filtered
 		}

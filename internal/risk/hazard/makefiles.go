@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"maps"
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
@@ -22,9 +23,17 @@ const (
 // Expanded is a makefile as make reads it: lines that go on in the next are one, and variables stand
 // for what the file sets them to; those that it does not set are left to the shell. What make itself
 // has run, by $(shell …) and !=, stands at its end as recipes.
-func Expanded(text string) string {
+func Expanded(text string) string { return expanded(text, nil, nil) }
+
+// expanded is the same where a command sets these variables by its words, and the environment has those.
+func expanded(text string, told map[string]string, env map[string]flow) string {
 	text = strings.NewReplacer("\\\n\t", " ", "\\\n", " ").Replace(text)
 	set := map[string]string{"SHELL": "/bin/sh", "MAKE": "make", "RM": "rm -f"}
+	for name, v := range env {
+		if v.known && v.taint == 0 && isName(name) {
+			set[name] = v.text
+		}
+	}
 	var run []string
 	for _, m := range makeSets.FindAllStringSubmatch(text, 512) {
 		name, how, value := m[1], m[2], strings.TrimSpace(m[3])
@@ -37,6 +46,7 @@ func Expanded(text string) string {
 			set[name] = value
 		}
 	}
+	maps.Copy(set, told)
 	for _, part := range strings.Split(text, makeShell)[1:] {
 		run = append(run, part[:closingParen(part)])
 	}
@@ -66,7 +76,7 @@ func Expanded(text string) string {
 			break
 		}
 	}
-	text = makeNames.ReplaceAllString(text, "$${$1$2$3}")
+	text = withoutFunctions(makeNames.ReplaceAllString(text, "$${$1$2$3}"))
 	var b strings.Builder
 	for line := range strings.Lines(strings.ReplaceAll(text, dollar, "$")) {
 		for strings.Contains(line, makeShell) {
@@ -80,6 +90,28 @@ func Expanded(text string) string {
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+// makeFunctions is a call of one of make's functions, in which no other stands.
+var makeFunctions = lazyregexp.New(`\$\((call|wildcard|patsubst|subst|foreach|if|or|and|filter|filter-out|findstring|sort|dir|notdir|suffix|basename|join|addprefix|addsuffix|abspath|realpath|word|words|wordlist|firstword|lastword|strip|eval|info|error|warning|origin|flavor|value|file|let|intcmp|guile)[ ,]((?:[^(){}$\n]|\$?\{[\w.-]*\})*)\)`)
+
+// withoutFunctions is a text with the calls of make's functions taken for what they give: those that
+// choose give their last word, and of the others nobody knows.
+func withoutFunctions(text string) string {
+	for range maxMakeRounds {
+		plain := makeFunctions.ReplaceAllStringFunc(text, func(call string) string {
+			m := makeFunctions.FindStringSubmatch(call)
+			if listed("foreach if or and strip let", m[1]) {
+				return m[2][strings.LastIndexByte(m[2], ',')+1:]
+			}
+			return "${make}"
+		})
+		if plain == text {
+			break
+		}
+		text = plain
+	}
+	return text
 }
 
 // makeShell begins what make has a shell run.

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -75,10 +76,62 @@ func (s *shell) given(args []flow) (restore func()) {
 	}
 }
 
+// called sets what a script is given that runs as a program of its own, its name first: nothing
+// stands where it is given no word. It returns what sets back what was so.
+func (s *shell) called(args []flow, in flow) (restore func()) {
+	input, words := s.input, args
+	for len(words) < 10 {
+		words = append(words[:len(words):len(words)], flow{known: true})
+	}
+	count, counted := s.vars["#"]
+	back := s.given(words)
+	all := (&invocation{shell: s}).joined(args[1:])
+	s.vars["@"], s.vars["*"] = all, all
+	s.vars["#"] = flow{text: strconv.Itoa(len(args) - 1), known: true}
+	s.input = in
+	s.inFiles++
+	return func() {
+		back()
+		s.inFiles--
+		s.input = input
+		if delete(s.vars, "#"); counted {
+			s.vars["#"] = count
+		}
+	}
+}
+
+// shift takes the first of the words away that a script was given.
+func (c *invocation) shift() flow {
+	words := c.positional()
+	n := 1
+	if len(c.args) > 0 && isDigits(c.args[0].text) && len(c.args[0].text) == 1 {
+		n = int(c.args[0].text[0] - '0')
+	}
+	if n > len(words) || len(words) == 0 {
+		return flow{known: true}
+	}
+	words = words[n:]
+	for i := '1'; i <= '9'; i++ {
+		if k := int(i - '1'); k < len(words) {
+			c.vars[string(i)] = words[k]
+		} else {
+			c.vars[string(i)] = flow{known: true}
+		}
+	}
+	all := c.joined(words)
+	c.vars["@"], c.vars["*"] = all, all
+	c.vars["#"] = flow{text: strconv.Itoa(len(words)), known: true}
+	return flow{known: true}
+}
+
 // positional are $1, $2 and on, as far as they are known.
 func (s *shell) positional() []flow {
 	var all []flow
-	for i := '1'; i <= '9'; i++ {
+	last := '9'
+	if n := s.vars["#"]; n.known && len(n.text) == 1 {
+		last = rune(n.text[0])
+	}
+	for i := '1'; i <= last; i++ {
 		v, ok := s.vars[string(i)]
 		if !ok {
 			break

@@ -141,6 +141,14 @@ func (s *shell) runsPrinted(f flow, language string) (restore func()) {
 	return func() { s.unseen = before }
 }
 
+// evaluates judges that a file which was written before runs a text as a shell of which nothing is
+// known, neither from it nor from how it is called.
+func (s *shell) evaluates(f flow) {
+	if s.inFiles > 0 && s.declares == 0 && !f.known && f.taint == 0 && f.text != "" && nothingKnown(f.text) {
+		s.report("shell.written_run", unreadEnd, s.at)
+	}
+}
+
 // takesFromInput is code of a filter that runs what it reads.
 var takesFromInput = lazyregexp.New(`\b(?:system|exec|popen|execute|spawn|shell_exec|passthru|loadstring)\b[\s(]*[$@<A-Za-z_]|\beval\b|` + "`\\s*[$#]" + `|\|\s*"(?:/bin/)?[a-z]*sh"`)
 

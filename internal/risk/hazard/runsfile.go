@@ -21,8 +21,12 @@ const unreadEnd = 0.5
 // package's scripts only what they name is run; nil for all of it. Of data, prose, and what is
 // compiled nothing is told.
 func (t *Table) RunsFile(name, text string, words []string) (does []Finding, takes []string) {
+	return t.runsFile(name, text, words, 0)
+}
+
+func (t *Table) runsFile(name, text string, words []string, inFiles int) (does []Finding, takes []string) {
 	a := newAssessor(t)
-	a.runs = true
+	a.runs, a.inFiles = true, inFiles
 	if len(text) > maxProgram {
 		text, a.cut = text[:maxProgram], true
 	}
@@ -41,6 +45,34 @@ func (t *Table) RunsFile(name, text string, words []string) (does []Finding, tak
 	}
 	return a.findings, takes
 }
+
+// With tells what the call would do beyond what is found in it alone, where these files hold these
+// texts: what they do with the words, the variables and the input that the call gives them, and
+// what it does with what stands in them.
+func (r *Reading) With(texts map[string]string) (does []Finding) {
+	alone := r.Assess(Default())
+	for _, folder := range r.Folders() {
+		a := newAssessor(Default())
+		a.lay = map[string]bool{}
+		for name, text := range texts {
+			if len(text) <= maxProgram {
+				a.written.put(name, flow{text: text, known: true})
+				a.lay[path.Clean(name)] = true
+			}
+		}
+		a.begins(r.of.Folder, folder)
+		a.read(r.sorted())
+		for _, f := range withoutNotes(a.findings) {
+			if f.Weight >= asksFrom && !slices.ContainsFunc(alone.Findings, func(had Finding) bool { return had.Code == f.Code && had.Weight >= f.Weight }) {
+				does = append(does, f)
+			}
+		}
+	}
+	return does
+}
+
+// asksFrom is how grave something is at least that somebody is asked about.
+const asksFrom = 0.4
 
 // InFile is what a call does by running a file that does it.
 func (t *Table) InFile(file, code string, weight float64) Finding {
@@ -134,8 +166,9 @@ func isMakefile(low string) bool {
 
 // recipes are the commands of a makefile that make runs for some targets, with those that
 // they need; all of them where it cannot be told.
-func recipes(text string, targets []string) []string {
-	text = Expanded(text)
+func recipes(text string, targets []string) []string { return recipesIn(Expanded(text), targets) }
+
+func recipesIn(text string, targets []string) []string {
 	rules := map[string][]string{} // what each target needs and runs
 	var all, first, now []string
 	open := targets == nil

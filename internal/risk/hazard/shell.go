@@ -39,6 +39,8 @@ type shell struct {
 	read      map[*syntax.Stmt]bool // the first statements of the substitutions that were judged
 	cluster   string                // that the command before chose, without which this one is not run
 	then      *syntax.Stmt          // what is run next, where this one goes well
+	declares  int                   // functions whose bodies are read, before anybody calls them
+	input     flow                  // what the script itself is given to read
 	unseen    taint                 // of what stands where $() does in the words of the command, and in a text that it runs
 }
 
@@ -119,7 +121,7 @@ func (s *shell) script(text string) flow {
 		s.wordsOnly(text, whole)
 		return flow{}
 	}
-	out := s.statements(file.Stmts, flow{})
+	out := s.statements(file.Stmts, s.input)
 	if strings.ContainsAny(text, "`") || strings.Contains(text, "(") && strings.ContainsAny(text, "$<>") {
 		s.unread(file)
 	}
@@ -225,7 +227,7 @@ func (s *shell) nodeSpan(n syntax.Node) span {
 // bash -c.
 func (s *shell) inside(text string) flow {
 	at := s.at
-	inner := &shell{assessor: s.assessor, vars: s.vars, files: s.files, fixed: &at, at: at, elevated: s.elevated, loops: s.loops, functions: s.functions, aliases: s.aliases, calls: s.calls, unseen: s.unseen}
+	inner := &shell{assessor: s.assessor, vars: s.vars, files: s.files, fixed: &at, at: at, elevated: s.elevated, loops: s.loops, functions: s.functions, aliases: s.aliases, calls: s.calls, unseen: s.unseen, input: s.input}
 	if looksWindows(text) {
 		s.windows(text, at)
 	}
@@ -391,7 +393,9 @@ func (s *shell) function(c *syntax.FuncDecl, in flow) flow {
 	}
 	cwd := s.cwd
 	s.calls++ // its own name in it is not followed: it would never end
+	s.declares++
 	s.statement(c.Body, in)
+	s.declares--
 	s.calls--
 	s.cwd = cwd
 	return flow{}

@@ -382,7 +382,7 @@ func (r *Reading) IsEdit() bool {
 
 // ifRun is how grave it would be to run a file, and which files it takes in or has run.
 func (t *Table) ifRun(name, text string) (weight float64, takes []string) {
-	findings, takes := t.RunsFile(name, text, nil)
+	findings, takes := t.runsFile(name, text, nil, 1)
 	return graveness(findings), slices.DeleteFunc(takes, func(name string) bool { return everyModule[strings.TrimSuffix(name, ".py")] })
 }
 
