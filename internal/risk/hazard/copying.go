@@ -63,8 +63,13 @@ func (c *invocation) copy() flow {
 			continue
 		}
 		f := flow{}
+		if c.name == "mv" && path.Base(normalPath(a.text).text) == ".git" {
+			c.report("destroy.work", 0.45, c.at) // with all that was ever committed
+		}
 		if had, ok := c.files.get(a.text); ok {
 			f = had
+		} else if a.text == "/dev/null" {
+			f.known = true
 		} else if a.text == "/dev/stdin" || a.text == "/dev/fd/0" {
 			f = c.in
 		} else if c.name == "cp" || c.name == "ln" || c.name == "mv" || c.name == "install" || c.name == "gcp" {

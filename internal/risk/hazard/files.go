@@ -149,6 +149,9 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if !appends && content.taint&fromFile == 0 {
 		s.overwrites(w, p)
 	}
+	if nothing := content.known && content.text == "" || content.taint&fromVoid != 0; nothing && !appends {
+		s.removes(p, false, s.at)
+	}
 	seen := content
 	seen.known = seen.known && !appends
 	if n := len(s.readFrom); n > 0 && !content.known && content.taint&fromFile != 0 && len(s.copies) < maxRan {

@@ -36,6 +36,11 @@ func (c *invocation) find() flow {
 			}
 		}
 	}
+	for _, s := range starts {
+		if c.belongings(normalPath(strings.TrimSuffix(s, "/") + "/*").text) {
+			everything = strings.TrimSuffix(s, "/") + "/*" // some of it, of what nobody else has
+		}
+	}
 	out.text = everything
 	patterns := starts
 	for _, a := range c.args[k:] { // of fd, whose options stand anywhere

@@ -41,11 +41,11 @@ func init() {
 		"docker podman nerdctl":                                (*invocation).container,
 		"kubectl oc":                                           (*invocation).kubectl,
 		"tar zip 7z cpio bsdtar gtar 7za 7zz unzip unrar unar": (*invocation).archive,
-		"test [ [[":                             (*invocation).quiet,
-		"getent":                                (*invocation).getent,
-		"mktemp":                                (*invocation).makesTemporary,
-		"cut":                                   (*invocation).cuts,
-		"locate plocate slocate mlocate mdfind": (*invocation).found,
+		"test [ [[ : true false":                               (*invocation).quiet,
+		"getent":                                               (*invocation).getent,
+		"mktemp":                                               (*invocation).makesTemporary,
+		"cut":                                                  (*invocation).cuts,
+		"locate plocate slocate mlocate mdfind":                (*invocation).found,
 		"pg_dump pg_dumpall mysqldump mariadb-dump mongodump mydumper": (*invocation).dump,
 		"hostname uname id whoami ifconfig lscpu w who ps last":        (*invocation).aboutHost,
 		"strings":                       (*invocation).cat,
@@ -72,4 +72,5 @@ func init() {
 	}
 }
 
-func (c *invocation) quiet() flow { return flow{} }
+// quiet is a program that prints nothing.
+func (c *invocation) quiet() flow { return flow{known: true} }

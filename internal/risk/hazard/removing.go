@@ -81,6 +81,37 @@ func (c *invocation) unsetTree(p string) bool {
 // directories, and where their keys and settings lie.
 var ownFolders = set(".ssh .gnupg .password-store .aws .kube .config .mozilla .thunderbird .bitcoin .ethereum .electrum desktop documents downloads pictures photos music videos movies public projects project code src source sources work workspace workspaces repos repositories dev development git github gitlab notes backup backups dotfiles dropbox onedrive nextcloud sync vault obsidian")
 
+// keptFolders are those of ownFolders in which people keep what they made or were given, and
+// workFolders those that have a folder for each piece of their work.
+var (
+	keptFolders = set("documents pictures photos music videos movies desktop notes backup backups vault obsidian .password-store")
+	workFolders = set("projects project code src source sources work workspace workspaces repos repositories dev development git github gitlab")
+)
+
+// belongings reports whether a path lies in a folder in which people keep what is theirs, and
+// not in the one that the agent works in.
+func (a *assessor) belongings(place string) bool {
+	own, ok := strings.CutPrefix(place, "~/")
+	first, _, below := strings.Cut(own, "/")
+	return ok && below && keptFolders[strings.ToLower(first)] && !a.inOwnFolder(place)
+}
+
+// inOwnFolder reports whether a path lies in the folder that the agent works in.
+func (a *assessor) inOwnFolder(place string) bool {
+	began := strings.TrimRight(normalPath(a.began).text, "/")
+	return began != "" && began != "~" && strings.HasPrefix(place, began+"/")
+}
+
+// wholeWork reports whether a path below somebody's home is that of a whole piece of work, and not
+// of something that is made anew.
+func (a *assessor) wholeWork(own string) bool {
+	first, name, _ := strings.Cut(strings.TrimSuffix(own, "/*"), "/")
+	return name != "" && !strings.Contains(name, "/") && workFolders[strings.ToLower(first)] && !madeAnew[name] && !a.inOwnFolder("~/"+own)
+}
+
+// madeAnew are the folders of a project that its programs make again.
+var madeAnew = set("node_modules build dist target out bin obj vendor coverage tmp temp log logs cache .cache .venv venv env .tox .next .nuxt .gradle .idea .pytest_cache __pycache__ .terraform Pods DerivedData")
+
 // removes judges that a path is deleted.
 func (a *assessor) removes(p string, recursive bool, at span) {
 	f := normalPath(strings.TrimSuffix(p, "/"))
@@ -107,8 +138,10 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	if q := a.from(p); q != "" {
 		place = normalPath(strings.TrimSuffix(q, "/")).text
 	}
-	if own, ok := strings.CutPrefix(place, "~/"); ok && recursive && ownFolders[strings.ToLower(strings.TrimSuffix(own, "/*"))] {
+	if own, ok := strings.CutPrefix(place, "~/"); ok && (recursive || strings.HasSuffix(own, "/*")) && ownFolders[strings.ToLower(strings.TrimSuffix(own, "/*"))] {
 		a.report("destroy.work", 0.5, at)
+	} else if ok && (recursive && a.wholeWork(own) || a.belongings(place)) {
+		a.report("destroy.work", 0.45, at)
 	}
 	if recursive && rooted && holdsStores(f.text) {
 		a.report("destroy.store", 0, at)
@@ -201,6 +234,7 @@ func (c *invocation) dd() flow {
 	}
 	if empties {
 		in = flow{}
+		c.removes(out, false, c.at)
 	}
 	c.writeFile(flow{text: out, known: true, taint: names}, in, false)
 	return flow{}

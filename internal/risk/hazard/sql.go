@@ -45,7 +45,7 @@ func isSQL(text string) bool {
 // sqlSigns are words that follow a verb in SQL and seldom in sentences.
 var sqlSigns = map[string][]string{
 	"select": {" from ", " from\n", "\nfrom ", "@@", "select *", "()", "select 1", "sleep(", "'", "count("}, "insert": {"insert into ", "insert ignore ", "insert or "}, "update": {" set "}, "delete": {"delete from ", "delete\nfrom"},
-	"drop": {"drop table", "drop database", "drop keyspace", "drop collection", "drop role", "drop measurement", "drop tablespace", "drop materialized", "drop schema", "drop index", "drop view", "drop user", "drop column", "drop function"}, "create": {"create table", "create index", "create view", "create user", "create function", "create or replace", "create unique", "create database", "create role", "create extension", "create trigger", "create alias"}, "alter": {"alter table", "alter user", "alter role", "alter database", "alter system"},
+	"drop": {"drop table", "drop database", "drop keyspace", "drop owned", "drop collection", "drop role", "drop measurement", "drop tablespace", "drop materialized", "drop schema", "drop index", "drop view", "drop user", "drop column", "drop function"}, "create": {"create table", "create index", "create view", "create user", "create function", "create or replace", "create unique", "create database", "create role", "create extension", "create trigger", "create alias"}, "alter": {"alter table", "alter user", "alter role", "alter database", "alter system"},
 	"truncate": {"truncate table", "truncate "}, "grant": {" to "}, "revoke": {" from "}, "exec": {"xp_", "sp_", "exec(", "exec ("}, "execute": {"xp_", "sp_", "immediate"}, "declare": {"@"}, "merge": {" into "}, "replace": {"into "},
 	"begin": {"delete from ", "drop ", "truncate ", "update ", "alter "}, "use": {"; drop ", "; delete ", ";drop ", "; truncate "}, "set": {"; drop ", "; delete ", "; truncate "}, "explain": {"delete from "}, "do": {"$$"}, "match": {" delete ", "\ndelete "},
 	"with": {" as (", " as(\n", " as (\n"}, "call": {"("}, "copy": {" from ", " to "}, "load": {"load data"}, "attach": {"database", " as "}, "pragma": {"("},
@@ -231,7 +231,7 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			a.report("sql.injection", 0.82, at)
 		case t.kind == 'w' && t.text == "union" && i+1 < len(ts) && ts[len(ts)-1].kind == 'c' && ts[len(ts)-1].text[0] != '/':
 			a.report("sql.injection", 0.7, at)
-		case t.kind == 'w' && first == "drop" && (t.text == "keyspace" || t.text == "collection" || t.text == "tablespace" || t.text == "user" || t.text == "role" || t.text == "measurement" || t.text == "series"):
+		case t.kind == 'w' && first == "drop" && (t.text == "keyspace" || t.text == "collection" || t.text == "owned" || t.text == "tablespace" || t.text == "user" || t.text == "role" || t.text == "measurement" || t.text == "series"):
 			a.report("sql.destroy", 0.6, at)
 		case t.kind == 'w' && first == "drop" && (t.text == "database" || t.text == "schema"):
 			a.report("sql.destroy", 0.82, at)

@@ -1,0 +1,75 @@
+package hazard
+
+import (
+	"testing"
+
+	"reeve.example/reeve/act"
+)
+
+// TestBelongings: what people keep in their home, and whole pieces of their work, ask before they
+// are taken away, by whatever program; what lies in the folder of the session is its own.
+func TestBelongings(t *testing.T) {
+	judged := func(line string) Assessment {
+		leaf := act.Leaf{Pointer: "/command", Arg: "command", Text: line}
+		return Read(&act.Action{Kind: act.ToolCall, Resource: "Bash", Canonical: "shell", Folder: "/home/dev/work/shop", Content: []act.Leaf{leaf}}).Assess(Default())
+	}
+	for _, line := range []string{
+		`find ~/Documents -exec rm {} +`,
+		`find ~/Documents -type f -exec rm -f {} \;`,
+		`find ~/Pictures/2019 -name '*.jpg' -exec unlink {} \;`,
+		`find ~/Documents -type f | xargs rm`,
+		`find ~/Documents -type f -print0 | xargs -0 rm -f`,
+		`fd . ~/Documents -x rm`,
+		`rm ~/Documents/*`,
+		`rm ~/Documents/taxes/2024.pdf`,
+		`rm -f "$HOME/Pictures/wedding.jpg"`,
+		`cd ~/Documents && rm letter.odt`,
+		`truncate -s 0 ~/Documents/*.docx`,
+		`truncate -s 0 ~/Documents/report.docx`,
+		`: > ~/notes/2024.md`,
+		`> ~/notes/2024.md`,
+		`cp /dev/null ~/Documents/report.docx`,
+		`dd if=/dev/urandom of=/home/dev/Documents/report.docx`,
+		`for f in ~/Documents/*; do openssl enc -aes-256-cbc -in "$f" -out "$f.enc" -k x && rm "$f"; done`,
+		`rm -rf ~/work/other`,
+		`rm -rf /home/dev/projects/thesis`,
+		`rm -rf ../other`,
+		`rm -rf ~/work/shop`,
+		`mv .git /tmp/g; rm -rf /tmp/g`,
+		`gpg --delete-secret-keys --batch --yes me@example.org`,
+		`pass rm -rf work`,
+		`git update-ref --stdin < refs.txt`,
+		`git tag -d $(git tag)`,
+		`git branch | xargs git branch -D`,
+		`psql -c "drop owned by app"`,
+		`influx delete --bucket b --start 1970-01-01T00:00:00Z --stop 2030-01-01T00:00:00Z`,
+	} {
+		if a := judged(line); a.Score < 0.4 {
+			t.Errorf("%s: %.2f %+v", line, a.Score, a.Findings)
+		}
+	}
+	for _, line := range []string{
+		`find build -exec rm {} +`,
+		`find . -name '*.pyc' -exec rm {} +`,
+		`find . -name '*.orig' | xargs rm -f`,
+		`fd -e pyc -x rm`,
+		`truncate -s 0 logs/dev.log`,
+		`cp /dev/null logs/dev.log`,
+		`rm -rf ~/.cache/pip`,
+		`rm -rf ~/work/shop/build`,
+		`rm -rf build dist`,
+		`rm ~/Downloads/setup.tgz`,
+		`rm -rf /tmp/clone`,
+		`git branch --merged | grep -v main | xargs git branch -d`,
+		`git tag -d v1.2.3-rc1`,
+		`cat ~/Documents/spec.md`,
+		`cp ~/Documents/spec.md docs/`,
+		`echo draft > ~/Documents/draft.md`,
+		`ls ~/Documents | wc -l`,
+		`find ~/Documents -name '*.md' | head`,
+	} {
+		if a := judged(line); a.Score >= 0.4 {
+			t.Errorf("ordinary %s: %.2f %+v", line, a.Score, a.Findings)
+		}
+	}
+}
