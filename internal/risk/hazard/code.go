@@ -449,6 +449,9 @@ func (p *program) read(tokens []token, text string) {
 			if !p.kept {
 				p.mentions(t.text) // a file that it may read, and hand on
 			}
+			if p.loadsSettings(tokens, i, text) {
+				continue
+			}
 			p.string(t)
 			continue
 		}
@@ -584,6 +587,45 @@ func (p *program) read(tokens []token, text string) {
 	if strings.Contains(text, "|") && p.language == "awk" && strings.Contains(text, "getline") {
 		p.can |= canRun
 	}
+}
+
+// loadsSettings reports whether a string is the name of a file that the words before it load into the
+// program's environment, or as variables of which the program takes single ones. What it does with these
+// is seen where it does it.
+func (p *program) loadsSettings(tokens []token, at int, text string) bool {
+	name := tokens[at].text
+	if !strings.HasPrefix(path.Base(name), ".env") || placeOf(normalPath(name).text).read >= 0.6 {
+		return false
+	}
+	for i := at - 1; i >= max(0, at-8); i-- {
+		t := tokens[i]
+		switch {
+		case t.text == "dotenv_values" && !t.isText:
+			return i > 0 && choosesOnly(tokens, text, i-1, i)
+		case listed("load_dotenv loadenvfile", t.text), t.text == "config" && strings.Contains(text[max(0, t.at-32):t.at], "dotenv"):
+			return !strings.ContainsAny(text[t.end:tokens[at].at], ";\n")
+		case !t.isText && !listed("path dotenv_path join resolve dirname __dirname __file__ os override require process cwd", t.text):
+			return false
+		}
+	}
+	return false
+}
+
+// choosesOnly reports whether a program takes single values out of the variables of a file, which the word at
+// loader reads and the one at named is set to.
+func choosesOnly(tokens []token, text string, named, loader int) bool {
+	if named >= loader || tokens[named].isText || strings.ContainsAny(text[tokens[named].end:tokens[loader].at], "\n;(") || !strings.Contains(text[tokens[named].end:tokens[loader].at], "=") {
+		return false
+	}
+	for i, t := range tokens {
+		if i == named || t.isText && !strings.Contains(strings.ToLower(t.text), "{"+tokens[named].text) || !t.isText && t.text != tokens[named].text {
+			continue
+		}
+		if rest := strings.TrimLeft(text[t.end:], " "); t.isText || !strings.HasPrefix(rest, "[") && !strings.HasPrefix(rest, ".get(") {
+			return false
+		}
+	}
+	return true
 }
 
 // isWriteMode says whether a text is what open is told to write by.

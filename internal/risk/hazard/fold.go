@@ -47,6 +47,12 @@ func foldedPaths(tokens []token, text string) []string {
 		}
 		first := i
 		value, next, parts := f.extend(value, first, next)
+		if k := f.callee(first); name != "" && k > named && tokens[k].text == "dotenv_values" {
+			if !choosesOnly(tokens, text, named, k) {
+				f.add(value)
+			}
+			name = "" // it is what the file holds, and no path
+		}
 		if name != "" && first-named <= 6 && len(value) < 512 {
 			if f.values == nil {
 				f.values = map[string]string{}

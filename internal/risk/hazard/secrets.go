@@ -56,7 +56,54 @@ func (c *invocation) leaks() {
 		c.assessor.sends = true // and what of it is a secret, an earlier call may have said
 	}
 	c.leaked(told, tells)
+	c.loginsAstray()
 }
+
+// loginsAstray judges that a client of HTTP logs in with a secret where nobody should: at a place from
+// which strangers collect things, at a bare number or without encryption outside of one's own networks,
+// or with more secrets than a login has.
+func (c *invocation) loginsAstray() {
+	if !httpClients[c.name] {
+		return
+	}
+	names, told := map[string]bool{}, false
+	for _, a := range c.args {
+		if a.taint&fromSecret == 0 {
+			continue
+		}
+		told = true
+		for _, part := range strings.Split(a.text, "$")[1:] {
+			name := strings.TrimLeft(part, "{")
+			if end := strings.IndexFunc(name, func(r rune) bool { return r != '_' && (r > 'z' || !isLetter(byte(r)) && !isDigits(string(r))) }); end >= 0 {
+				name = name[:end]
+			}
+			if secretName(name) {
+				names[name] = true
+			}
+		}
+	}
+	if !told {
+		return
+	}
+	if len(names) > maxLogins {
+		c.report("exfil.secret", 0.6, c.at)
+	}
+	for _, a := range c.args {
+		if strings.HasPrefix(a.text, "-") || strings.ContainsAny(a.text, " \n") {
+			continue
+		}
+		switch h := hostOf(a.text); {
+		case h.name == "" || !isURL(a.text) && !hasHostForm(a.text):
+		case dropHost(a.text):
+			c.report("exfil.secret", 0, c.at)
+		case h.kind() == "public" && strings.Contains(h.name, ".") && !strings.ContainsAny(h.name, "$") && (h.addr.IsValid() || h.scheme == "http"):
+			c.report("exfil.secret", 0.6, c.at)
+		}
+	}
+}
+
+// maxLogins is how many secrets a login has: an id and its key.
+const maxLogins = 2
 
 // leaked judges that something is given to others. A variable by whose name a secret is in it is less
 // than what was read: who writes of it in quotes that the shell looks into meant its name, perhaps.

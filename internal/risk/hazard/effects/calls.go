@@ -897,12 +897,13 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 	case "secrets":
 		return gives(`cat "$HOME"/.netrc`)
 	case "dotenv":
-		if file := a.is(0, "dotenv_path"); file.some() {
-			return gives("cat " + file.word())
+		file := a.is(0, "dotenv_path")
+		if !file.some() {
+			file = text(".env")
 		}
-		return gives("cat .env")
+		return &value{of: "dotenv", where: file, parts: gives("cat " + file.word()).parts}
 	case "http":
-		return &value{of: "http", where: join(text("http://"), first)}
+		return &value{of: "http", where: join(text(schemeOf(what)), first)}
 	case "ftp":
 		return &value{of: "ftp", where: join(text("ftp://"), first, text("/"))}
 	case "smtp":
@@ -1242,7 +1243,7 @@ func (w *walker) web(kind, what string, first *value, a arguments, depth int) *v
 			if !host.some() {
 				host = first.member("host")
 			}
-			url = join(text("http://"), host, first.member("path"))
+			url = join(text(schemeOf(what)), host, first.member("path"))
 		}
 	case kind == "request" && first.of == "request": // a request that was made before
 		return first
@@ -1264,11 +1265,16 @@ func (w *walker) web(kind, what string, first *value, a arguments, depth int) *v
 		line += " -X " + method
 	}
 	var data []*value
-	for _, name := range []string{"data", "json", "content", "body", "files", "params", "headers"} {
+	for _, name := range []string{"data", "json", "content", "body", "files", "params"} {
 		if v := a.option(name); v != nothing {
 			data = append(data, v)
 		}
 	}
+	headers := a.option("headers")
+	if len(headers.names) == 0 && headers != nothing {
+		data = append(data, headers) // the whole of something
+	}
+	line += w.headers(headers) + w.login(a.option("auth"))
 	if kind == "send" && len(a.at) > 1 && options.names == nil || kind == "send" && w.language == "js" || what == "urllib.request.urlopen" {
 		data = append(data, options)
 	}
@@ -1284,6 +1290,42 @@ func (w *walker) web(kind, what string, first *value, a arguments, depth int) *v
 	line += " " + url.word()
 	w.does(line)
 	return &value{of: map[bool]string{true: "request", false: "answer"}[what == "urllib.request.Request"], parts: gives(line).parts, where: url}
+}
+
+// schemeOf is how an address begins that a function of a library is told without its scheme.
+func schemeOf(what string) string {
+	if strings.HasPrefix(what, "https.") || strings.Contains(what, "HTTPS") {
+		return "https://"
+	}
+	return "http://"
+}
+
+// headers are the headers of a request, as the options of a client.
+func (w *walker) headers(v *value) (options string) {
+	for i, name := range v.names {
+		if i == len(v.items) || i == maxHeaders {
+			break
+		}
+		for _, item := range w.leaves(v.items[i], 0) {
+			options += " -H " + join(text(name+": "), item).word()
+		}
+	}
+	return options
+}
+
+// maxHeaders is how many headers of one request are looked at.
+const maxHeaders = 64
+
+// login is what a request logs in with: a name and a password, as a pair or as an object.
+func (w *walker) login(v *value) string {
+	all := w.leaves(v, 0)
+	switch {
+	case v == nothing || len(all) == 0:
+		return ""
+	case len(all) == 1:
+		return " -u " + all[0].word()
+	}
+	return " -u " + join(all[0], text(":"), all[1]).word()
 }
 
 // leaves are the texts and files in a value.

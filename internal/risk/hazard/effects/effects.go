@@ -675,6 +675,11 @@ func identifier(s string) string {
 	return s
 }
 
+// setting is one variable of a file of them.
+func setting(of *value, name string) *value {
+	return gives("grep '^" + identifier(name) + "=' " + of.where.word())
+}
+
 func (w *walker) index(of, at *value) *value {
 	key, ok := at.known()
 	switch {
@@ -683,6 +688,8 @@ func (w *walker) index(of, at *value) *value {
 			w.Hidden = true
 		}
 		return w.variable(key)
+	case of.of == "dotenv" && ok:
+		return setting(of, key)
 	case of.what == "sys.modules" || of.what == "globals" || of.what == "locals":
 		if !ok {
 			w.Dark = true

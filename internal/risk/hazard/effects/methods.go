@@ -114,11 +114,20 @@ func (w *walker) method(on *value, name string, a arguments, depth int) (v *valu
 			}
 			return nothing, true
 		}
+	case "dotenv":
+		if key, ok := first.known(); ok && name == "get" {
+			return setting(on, key), true
+		}
+		all := &value{parts: on.parts}
+		if name == "items" {
+			return listOf([]*value{listOf([]*value{all, all})}), true
+		}
+		return all, true
 	case "http":
 		if name == "request" {
 			url := join(on.where, a.is(1, "url"))
 			method, _ := first.known()
-			return w.web("request", "requests.request", text(method), arguments{at: []*value{text(method), url}, named: map[string]*value{"data": a.is(2, "body")}}, depth), true
+			return w.web("request", "requests.request", text(method), arguments{at: []*value{text(method), url}, named: map[string]*value{"data": a.is(2, "body"), "headers": a.is(3, "headers")}}, depth), true
 		}
 		if line := on.where; name == "getresponse" && line.some() {
 			return &value{of: "answer", parts: gives("curl -s " + line.word()).parts}, true

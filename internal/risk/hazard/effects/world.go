@@ -373,6 +373,9 @@ func (v *value) named(name string) *value {
 // listed1 is a list that a function makes of others.
 func listed1(what string, a arguments) *value {
 	first := a.is(0)
+	if first.of == "dotenv" {
+		return first
+	}
 	switch what {
 	case "reversed":
 		if first.items == nil && !first.plain() {
