@@ -197,7 +197,7 @@ func (e *examination) within(c *hazard.Command, name string) {
 		}
 	}
 	if name == "make" || name == "gmake" {
-		e.runs(recipes("", c.Stdin))
+		e.runs(recipes("", c.Stdin, nil))
 	}
 }
 

@@ -7,7 +7,7 @@
 //
 // It is not a wall. A program that was compiled or fetched is not read, and a program of
 // the node's own user can do what that user can. It stops every way of doing so that can
-// be read from the act itself, and from the scripts on the disk that the act runs.
+// be read from the act itself, and from the scripts and the sources on the disk that the act runs.
 package guardian
 
 import (
@@ -482,6 +482,11 @@ type examination struct {
 	gathered             []script
 	wrote                func(name string) bool // whether the session wrote a file of a name, where scripts are gathered
 	words                []string               // what the program is told that runs the script which is read
+	args                 []string               // what the script is given
+	assigned             []string               // NAME=value among the words of a program that is told by a file
+	set                  map[string]string      // variables that the act sets
+	sourcesRead          []string               // files of programs
+	sourceBytes          int
 }
 
 // cwd is the folder that the agent works in, as its hook says; empty if it does not. The act itself

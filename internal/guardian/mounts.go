@@ -76,6 +76,14 @@ func (e *examination) mount(value string, dirs []string) {
 	case "home":
 		value = "~"
 	}
+	if from, to, ok := strings.Cut(value, ":"); ok && strings.HasPrefix(to, "/") { // what is done inside is done to it
+		to, _, _ = strings.Cut(to, ":")
+		for _, parts := range e.readings(from, dirs) {
+			if e.tooMuch = e.tooMuch || len(e.linked) >= maxLinks; len(parts) > 0 && !e.tooMuch && len(split(to)) > 0 && e.nearGuarded(parts) {
+				e.linked = append(e.linked, link{parts, split(strings.ToLower(clean(to)))})
+			}
+		}
+	}
 	for part := range strings.SplitSeq(value, ",") {
 		key, from, said := strings.Cut(part, "=")
 		switch {
@@ -167,6 +175,11 @@ func (e *examination) mountsIn(text string, dirs []string) {
 			e.holdsOwn(text, dirs)
 		case outsideAndInside.MatchString(text) || name == "mounts":
 			e.mount(text, dirs)
+		}
+	})
+	eachText(text, func(name, text string) {
+		if (name == "command" || name == "entrypoint" || name == "args") && len(e.linked) > 0 {
+			e.runs(text)
 		}
 	})
 }

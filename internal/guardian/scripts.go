@@ -13,8 +13,8 @@ import (
 )
 
 // A script that lies on the disk is read when it is run, whoever wrote it and however long
-// ago: what it does to the guardian is the same as if the call did it. What is compiled is
-// not read, and neither is what a script fetches.
+// ago: what it does to the guardian is the same as if the call did it. Programs that are compiled
+// are read where they are made: see programs.go. What a script fetches is not read.
 
 var (
 	shells       = words("sh bash zsh dash ksh ash mksh yash fish source .")
@@ -188,16 +188,23 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 		return
 	}
 	e.words = nil
+	defer func() { e.args = nil }()
 	version := strings.TrimRight(name, "0123456789.")
+	if !e.gathering {
+		e.programFiles(c, version)
+	}
 	switch files := instructed[name]; {
 	case files != nil:
 		e.words = append([]string{}, wordsOf(c.Words)...)
+		e.assigned = slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") || !strings.Contains(w, "=") })
 		e.instructed(c, files)
 	case shells[name], interpreters[version]:
 		if i := slices.IndexFunc(c.Words, func(w string) bool { return w != "" && w[0] != '-' && w != "run" }); i >= 0 && !slices.ContainsFunc(c.Words[:i], givesProgram) {
+			e.args = c.Words[i+1:]
 			e.script(c.Words[i], name, c.Dirs)
 		}
 	case strings.Contains(c.Name, "/"):
+		e.args = c.Words
 		e.script(c.Name, "", c.Dirs)
 	case e.gathering && e.wrote(name):
 		for _, dir := range ofPrograms {
@@ -256,7 +263,7 @@ func (e *examination) instructed(c *hazard.Command, files []string) {
 // script reads one script, as the interpreter does that is named, or that it names: in each folder
 // that it may lie in.
 func (e *examination) script(name, with string, dirs []string) {
-	one := strings.Join(slices.Concat([]string{name, with}, dirs, []string{"\x00"}, e.words), "\x00") // a makefile is another for other targets
+	one := strings.Join(slices.Concat([]string{name, with}, dirs, []string{"\x00"}, e.words, []string{"\x00"}, e.args), "\x00") // a makefile is another for other targets
 	if slices.Contains(e.scriptsRead, one) {
 		return
 	}
@@ -274,6 +281,7 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 	if strings.IndexByte(text, 0) >= 0 {
 		return
 	}
+	e.toldByVariables(with, dirs)
 	if e.gathering {
 		e.gathered = append(e.gathered, script{name: path.Base(filepath.ToSlash(name)), words: e.words, text: text, said: name, in: path.Dir(filepath.ToSlash(name))})
 	}
@@ -282,7 +290,7 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 		return
 	}
 	if with == told {
-		commands := recipes(name, text)
+		commands := recipes(name, text, e.assigned)
 		if asked, known := hazard.Asked(name, text, e.words); known && e.gathering {
 			commands = strings.Join(asked, "\n")
 		}
@@ -301,7 +309,7 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 // namedIn reports whether a text names what is guarded. A script full of variables may reach
 // for anything, as nearly all do: it is looked at closely where it speaks of the guardian.
 func (g *Guarded) namedIn(text string) bool {
-	low := strings.ToLower(text)
+	low := strings.ToLower(oneLiteral(text))
 	for _, p := range g.programs {
 		for at := 0; ; {
 			i := strings.Index(low[at:], p)
@@ -344,6 +352,9 @@ func letter(s string, at int) bool {
 
 // interprets looks at a text as a program of this name would take it.
 func (e *examination) interprets(with, text string, dirs []string) {
+	if shells[with] {
+		text = e.givenWords(text) + text
+	}
 	named := !e.gathering && e.g.namedIn(text)
 	if shells[with] {
 		if in := dirs[len(dirs)-1]; in != "" && !strings.Contains(in, "'") {
@@ -357,6 +368,18 @@ func (e *examination) interprets(with, text string, dirs []string) {
 		return
 	}
 	if !named {
+		switch {
+		case e.gathering:
+		case !evaluated.MatchString(with) || !hazard.Understood(languageOf(with), text):
+			e.program(text)
+			if evaluated.MatchString(with) && changing.MatchString(strings.ToLower(text)) {
+				e.does(asProgram(with, text))
+				return
+			}
+		case changing.MatchString(strings.ToLower(text)):
+			e.does(asProgram(with, text))
+			return
+		}
 		if removing.MatchString(strings.ToLower(text)) || strings.Contains(text, "rm") {
 			e.plainly(asProgram(with, text))
 		}
@@ -367,8 +390,13 @@ func (e *examination) interprets(with, text string, dirs []string) {
 	}
 	went := e.went
 	e.went = dirs[1:]
-	e.code(text)
-	e.runs(asProgram(with, text)) // what it starts in turn
+	if evaluated.MatchString(with) && hazard.Understood(languageOf(with), text) { // what it does is known
+		e.decidesIn(text)
+		e.does(asProgram(with, text))
+	} else {
+		e.code(oneLiteral(text))
+		e.runs(asProgram(with, text)) // what it starts in turn
+	}
 	e.went = went
 }
 
@@ -418,15 +446,24 @@ var rakeRuns = lazyregexp.New(`\bsh\b`)
 
 // recipes are the commands in a file that tells a program what to run: the lines that are
 // moved in, without the marks before them, or the texts of JSON and YAML.
-func recipes(name, text string) string {
+//
+// Variables that the file sets, or the words that are given beside it, stand for their values.
+func recipes(name, text string, assigned []string) string {
 	var b strings.Builder
 	if ext := path.Ext(name); ext == ".json" || ext == ".yml" || ext == ".yaml" {
 		eachText(text, func(_, text string) { b.WriteString(text + "\n") })
 		return b.String()
 	}
-	for line := range strings.Lines(hazard.Expanded(text)) {
+	told := map[string]string{}
+	for _, w := range assigned {
+		name, value, _ := strings.Cut(w, "=")
+		told[name] = value
+	}
+	for line := range strings.Lines(hazard.Expanded(text, told)) {
 		if line[0] == '\t' || line[0] == ' ' {
 			b.WriteString(makeVariable.ReplaceAllString(strings.TrimLeft(line, " \t@+-"), "$$$1"))
+		} else if _, recipe, ok := strings.Cut(line, ";"); ok && strings.Contains(line[:len(line)-len(recipe)], ":") { // target: ; command
+			b.WriteString(recipe)
 		}
 	}
 	return b.String()

@@ -158,6 +158,12 @@ var tomlOff = lazyregexp.New(`hooks["']?\s*=\s*["']?(false|0)`)
 // variable looks at a variable that switches hooks off, or that has reeve look at
 // another node.
 func (e *examination) variable(name, value string) {
+	if e.set == nil {
+		e.set = map[string]string{}
+	}
+	if len(e.set) < maxSet {
+		e.set[name] = value
+	}
 	if name != "HOME" { // which is looked at below
 		e.takenOver = e.takenOver || hook.TakesOver(name, value) || preloads(name, value)
 	}

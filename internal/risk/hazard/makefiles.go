@@ -23,7 +23,8 @@ const (
 // Expanded is a makefile as make reads it: lines that go on in the next are one, and variables stand
 // for what the file sets them to; those that it does not set are left to the shell. What make itself
 // has run, by $(shell …) and !=, stands at its end as recipes.
-func Expanded(text string) string { return expanded(text, nil, nil) }
+// told are the variables that a command sets by its words.
+func Expanded(text string, told map[string]string) string { return expanded(text, told, nil) }
 
 // expanded is the same where a command sets these variables by its words, and the environment has those.
 func expanded(text string, told map[string]string, env map[string]flow) string {

@@ -12,7 +12,7 @@ func TestExpanded(t *testing.T) {
 		"x: $(shell ls (a))\n\t$(shell ls (b))\n": "x: \n\t$(ls (b))\n\n.shell:\n\tls (a)\n\tls (b)\n",
 		"A = $(A)\nx:\n\t$(A)\n":                  "A = ${A}\nx:\n\t${A}\n",
 	} {
-		if got := Expanded(text); got != want {
+		if got := Expanded(text, nil); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -166,7 +166,7 @@ func isMakefile(low string) bool {
 
 // recipes are the commands of a makefile that make runs for some targets, with those that
 // they need; all of them where it cannot be told.
-func recipes(text string, targets []string) []string { return recipesIn(Expanded(text), targets) }
+func recipes(text string, targets []string) []string { return recipesIn(Expanded(text, nil), targets) }
 
 func recipesIn(text string, targets []string) []string {
 	rules := map[string][]string{} // what each target needs and runs
