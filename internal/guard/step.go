@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"reeve.example/reeve/act"
@@ -93,6 +94,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, with With, r
 	}
 	a.Hints |= s.state.Hints(a)
 	g.lookIntoRun(a, read, s.state)
+	g.lookBehind(a, read, s.state)
 	remembered := Remembered(s.state, a, &g.instructions)
 	remembered.Habits = usual
 	s.in = &policy.Input{Action: a, Violations: append(violations, a.Standing...), Session: remembered, Reading: read}
@@ -318,5 +320,27 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 	}, nil)
 	if looks {
 		a.Runs = g.cfg.Runs(a, read, s.WroteTo)
+	}
+}
+
+// lookBehind notes what a call does in a shell that is still open, with what the earlier commands of
+// its session left there.
+func (g *Guard) lookBehind(a *act.Action, read *hazard.Reading, s *session.State) {
+	if !a.IsCall() {
+		return
+	}
+	behind := read.Behind(s.Shell())
+	if behind == nil {
+		return
+	}
+	for _, f := range behind.Beyond(read) {
+		a.Runs = append(a.Runs, act.FileRun{Code: f.Code, Weight: f.Weight})
+	}
+	of := behind.Of()
+	if g.lookIntoRun(of, behind, s); len(of.Runs) > 0 {
+		a.Runs = append(a.Runs, of.Runs...)
+	}
+	if g.defend(of, behind); len(of.Refusals) > len(a.Refusals) {
+		a.Refusals = append(slices.Clip(a.Refusals), of.Refusals[len(a.Refusals):]...)
 	}
 }

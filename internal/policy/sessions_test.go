@@ -31,6 +31,11 @@ func TestSessions(t *testing.T) {
 				a = writeAct("write_file", name, "content", strings.ReplaceAll(content, "⏎", "\n"))
 			}
 			a.ID, a.At, a.Folder = line, time.Now(), "/home/dev/app"
+			if behind := hazard.Read(a).Behind(s.Shell()); behind != nil { // as guard does it
+				for _, f := range behind.Beyond(hazard.Read(a)) {
+					a.Runs = append(a.Runs, act.FileRun{Code: f.Code, Weight: f.Weight})
+				}
+			}
 			v := starter.Evaluate(&Input{Action: a, Session: Session{Known: true, Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled}})
 			if all.add(&v); (v.Effect == act.Deny || v.Effect == act.Escalate) && !mayAsk {
 				t.Logf("%v: %q after %q: %s", v.Effect, text, strings.SplitN(day, "\n", 2)[0], v.Reasons[0].Message)

@@ -321,6 +321,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 			}
 		}
 	}
+	st.shell = read.Defines()
 	s.wrote(st, a, read)
 	s.kept(st, read)
 	s.awaited(st, read)
@@ -349,6 +350,10 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 		}
 	}
 }
+
+// Shell is what the session's commands have left in the shell that they ran in, as far as this
+// process has seen them.
+func (s *State) Shell() []hazard.Definition { return s.shell }
 
 // kept adds the files into which a call puts a secret, or what holds one already under another
 // name, and those that hold none any more.

@@ -67,13 +67,14 @@ type State struct {
 	index   map[uint64]int32 // key → place in ids, once there are many
 	dropped bool             // ids were dropped
 	tools   map[uint64]Digest
-	listed  bool     // an MCP server listed tools, if their pins be lost or not
-	masked  bool     // something was masked in what came in
-	names   []string // of the tools called, for their results
-	past    []Done   // of the acts that the policy's rules ask for
-	taken   taken    // by the session's next step
-	above   above    // the session that began this one
-	shared  *State   // what the sessions of its work remember of files; nil where that is not at hand
+	listed  bool                // an MCP server listed tools, if their pins be lost or not
+	masked  bool                // something was masked in what came in
+	names   []string            // of the tools called, for their results
+	past    []Done              // of the acts that the policy's rules ask for
+	taken   taken               // by the session's next step
+	above   above               // the session that began this one
+	shell   []hazard.Definition // what its commands left in their shell; not kept on the disk, as it is what they said
+	shared  *State              // what the sessions of its work remember of files; nil where that is not at hand
 	// sinceWhole counts the steps since one that holds all of Values.
 	sinceWhole int
 
@@ -480,6 +481,7 @@ type Step struct {
 	counted     bool // past says what of the acts that rules ask for it was
 	pastWhole   bool // all that the session has done of them
 	past        []Done
+	shell       []hazard.Definition
 }
 
 // Unread reports whether nobody read what the step's act brought, since the policy of then
@@ -621,6 +623,7 @@ func (s *State) Apply(st *Step) (number int64) {
 		call: st.flags&flagCall != 0, wire: st.flags&flagWire != 0, tool: s.nameOf(st.called),
 	}
 	s.applyPast(st)
+	s.shell = hazard.Lasting(s.shell, st.shell)
 	s.taken = taken{}
 	s.sinceWhole++
 	if st.values == nil { // nobody read what came in

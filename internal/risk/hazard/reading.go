@@ -11,16 +11,19 @@ import (
 // act: who looks after the guardian, the policy, what a session remembers. So it is read once,
 // when the first of them asks, and each has what the first one had. It is for one goroutine.
 type Reading struct {
-	of         *act.Action
-	call       *call
-	folders    []string // that the call may work in; nil where nobody asked
-	parts      []Part
-	done       bool // the following are known
-	assessment Assessment
-	named      []reached // in the order in which they were told
-	brings     bool      // files are written, or come from elsewhere
-	filed      bool      // files is known
-	files      []File
+	of          *act.Action
+	call        *call
+	folders     []string // that the call may work in; nil where nobody asked
+	parts       []Part
+	done        bool // the following are known
+	assessment  Assessment
+	named       []reached // in the order in which they were told
+	brings      bool      // files are written, or come from elsewhere
+	filed       bool      // files is known
+	files       []File
+	defined     bool // definitions are known
+	definitions []Definition
+	before      string // what stands before the call's own command: see Behind
 }
 
 // reached is a file or an address that a call names.

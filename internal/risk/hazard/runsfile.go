@@ -74,9 +74,16 @@ func (r *Reading) With(texts map[string]string) (does []Finding) {
 // asksFrom is how grave something is at least that somebody is asked about.
 const asksFrom = 0.4
 
-// InFile is what a call does by running a file that does it.
+// InFile is what a call does by running a file that does it; without a file, by what earlier
+// commands have left in its shell.
 func (t *Table) InFile(file, code string, weight float64) Finding {
 	e := t.effects[code]
+	if file == "" {
+		return Finding{
+			Code: code, Category: e.category, Technique: e.technique, Weight: weight, Beside: true,
+			Message: "The call does this in a shell in which the earlier commands of its session have set what it uses.",
+		}
+	}
 	return Finding{
 		Code: code, Category: e.category, Technique: e.technique, Weight: weight, Beside: true,
 		Message: fmt.Sprintf("This stands in %.80q, which this session wrote and the call runs.", file),

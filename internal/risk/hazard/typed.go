@@ -133,6 +133,9 @@ func (s *shell) typed(to, text string) {
 	for line := range strings.SplitAfterSeq(all, "\n") {
 		whole := strings.HasSuffix(line, "\n")
 		line = strings.TrimSpace(line)
+		if whole && s.typedInto[to] != "" && s.depth < maxDepth/2 { // in pieces: as a whole it was read among the words
+			s.kept(1, graveInside, func() { s.inside(line) })
+		}
 		if agreeing.MatchString(line) || orderly.MatchString(line) || line == "" && whole && to != "/dev/tty" {
 			s.report("defense.answered", 0, s.at)
 		}
