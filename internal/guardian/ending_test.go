@@ -29,6 +29,17 @@ pkill -9 -f 'config/.*/data'
 pkill --full -- --listen
 pkill -TERM -f 127.0.0.1:8
 pkill -v node
+pkill -u nora
+pkill -9 -u $USER
+pkill --euid nora
+killall -u nora
+pkill -u nora .
+pkill -u nora -f ''
+pkill -u nora -g 0
+pkill -u nora '.*'
+pkill -u nora reeve
+pkill -u nora -f 'serve --data'
+pkill -f -u nora
 pkill --inverse -x bash
 systemctl --user stop "ree*"
 systemctl --user kill -s KILL 'r??ve.service'
@@ -95,6 +106,10 @@ pkill -f 'next dev'
 pkill -f vite
 pkill -f 'python -m http.server'
 pkill -f :3000
+pkill -u nora -f train.py
+pkill -U $USER node
+killall -u nora python
+kill $(pgrep -u nora -f train.py)
 pkill node
 pkill -x chrome
 grep -n 'serve --data' README.md; server & kill $!

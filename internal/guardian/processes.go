@@ -223,14 +223,29 @@ func (e *examination) ends(c *hazard.Command, name string) {
 			return w == e.g.port+"/tcp" || w == e.g.port
 		})
 	case "pkill", "killall":
+		every := !namesProcess(c.Words)
 		for _, w := range c.Words { // every program of a user, or one that a pattern hides
-			named = named || w == "-u" || w == "-U" || w == "." || w == ".*" || pattern(w, e.g.programs)
+			named = named || every && (w == "-u" || w == "-U" || strings.HasPrefix(w, "--user") || strings.HasPrefix(w, "--uid") || strings.HasPrefix(w, "--euid")) || w == "." || w == ".*" || w == "" || pattern(w, e.g.programs)
 			named = named || name == "pkill" && (w == "-v" || w == "--inverse" || wholeLine(c.Words) && (e.isStarted(w) || e.port(w)))
 		}
 	}
 	if named {
 		e.tampers("end the guardian")
 	}
+}
+
+// namesProcess reports whether pkill or killall is told by a name which processes to end: only those of it
+// that are the user's, too. A word behind an option may be its value.
+func namesProcess(words []string) bool {
+	for i, w := range words {
+		switch {
+		case w == "" || strings.HasPrefix(w, "-"):
+		case i > 0 && strings.HasPrefix(words[i-1], "-") && !slices.Contains([]string{"-f", "-x", "-n", "-o", "-9", "-15", "-KILL", "-TERM", "-INT", "-HUP", "--full", "--exact", "--"}, words[i-1]):
+		default:
+			return len(strings.Trim(w, ".*^$[]()+?")) > 1
+		}
+	}
+	return false
 }
 
 // countsTo reports whether a command that ends processes may be given the guardian's number by

@@ -114,6 +114,7 @@ type assessor struct {
 	scale     float64        // of the weights: below 1 where a text is kept, and not run
 	floor     float64        // findings below it are left out
 	rehearsed bool           // what is destroyed are data of tests
+	ofHere    bool           // the database is one of this machine
 	aside     bool           // the cloud is one that this machine plays, or was set up for one change
 	lingers   bool           // something of it goes on, or waits, while other calls are made
 	tunnels   []string       // the ports that the call makes lead elsewhere: see Assessment
@@ -189,6 +190,9 @@ func (a *assessor) report(code string, weight float64, at span) {
 	}
 	if a.rehearsed && (code == "destroy.store" || code == "sql.destroy") || a.aside && (code == "destroy.store" || code == "destroy.cloud") {
 		weight *= previewed
+	}
+	if a.ofHere && code == "sql.destroy" {
+		weight = min(weight, 0.6) // somebody here can say whether it may go
 	}
 	if weight *= a.scale; weight < a.floor {
 		return

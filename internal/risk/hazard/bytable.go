@@ -27,6 +27,9 @@ func (c *invocation) uses() (prints taint) {
 				c.report(u.effect, u.weight, c.at)
 			}
 			prints |= u.prints
+			if c.inLocalCluster() && !c.tunnelled { // whose secrets were made here
+				prints &^= fromKeeper
+			}
 			if u.prints&fromNet != 0 {
 				c.fetched()
 			}

@@ -8,11 +8,47 @@ import (
 
 // Clients of databases.
 
-// database gives SQL on the command line to where SQL is judged.
 // changesRows is a query that changes what a database holds.
 var changesRows = lazyregexp.New(`(?i)\b(?:insert|replace)\s+into\b|\bupdate\s+\S+\s+set\b|\bdelete\s+from\b|\b(?:drop|alter|create)\s+table\b`)
 
+// speaksToHere reports whether a client of a database says that the database is one of this machine, and
+// nothing beside that it is in use.
+func (c *invocation) speaksToHere() bool {
+	if c.tunnelled || c.other || c.redirected() {
+		return false
+	}
+	said := false
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case !a.known || hasWord(a.text, inUse) || !isSQL(a.text) && (strings.Contains(a.text, "host") && strings.Contains(a.text, "=") && option != "--host" || strings.Contains(a.text, "service=")):
+			return false
+		case (option == "-h" || option == "--host") && !joined && i+1 < len(c.args):
+			value = c.args[i+1].text
+		case option == "--host" && joined:
+		case strings.HasPrefix(a.text, "-h") && !strings.HasPrefix(a.text, "--") && len(a.text) > 2:
+			value = a.text[2:]
+		case strings.Contains(a.text, "://") && !isSQL(a.text):
+			if strings.Contains(a.text, "?") { // which can name another host
+				return false
+			}
+			value = hostOf(a.text).name
+		default:
+			continue
+		}
+		if !isLoopback(value) {
+			return false
+		}
+		said = true
+	}
+	return said
+}
+
+// database gives SQL on the command line to where SQL is judged.
 func (c *invocation) database() flow {
+	before := c.ofHere
+	c.ofHere = c.speaksToHere()
+	defer func() { c.ofHere = before }()
 	options, rest := c.split()
 	for _, o := range []string{"-e", "--execute", "-c", "--command", "-Q", "-q"} {
 		if v, ok := options[o]; ok {

@@ -46,6 +46,7 @@ func init() {
 		"mktemp":                                               (*invocation).makesTemporary,
 		"cut":                                                  (*invocation).cuts,
 		"locate plocate slocate mlocate mdfind":                (*invocation).found,
+		"jq yq gojq jaq":                                       (*invocation).picks,
 		"pg_dump pg_dumpall mysqldump mariadb-dump mongodump mydumper": (*invocation).dump,
 		"hostname uname id whoami ifconfig lscpu w who ps last":        (*invocation).aboutHost,
 		"strings":                       (*invocation).cat,

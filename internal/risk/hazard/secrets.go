@@ -423,6 +423,28 @@ func (c *invocation) cuts() flow {
 	return out
 }
 
+// jqNames is a program of jq or yq that prints the names in an object, and no value.
+var jqNames = lazyregexp.New(`^\s*(?:\.[A-Za-z0-9_.]*\s*\|\s*)*(?:keys|keys_unsorted)(?:\[\])?(?:\s*\|\s*(?:\.\[\]|length|sort|join\("[^"\\]*"\)|@csv|@tsv))*\s*$`)
+
+// picks is jq: of what it is given it may leave the names.
+func (c *invocation) picks() flow {
+	out := c.ordinary()
+	program := 0
+	for _, a := range c.args {
+		switch t := strings.Trim(a.text, "'\""); {
+		case listed("-r -c -e -S -M -C --raw-output --compact-output --sort-keys -cr -rc", t):
+		case a.known && program == 0 && jqNames.MatchString(t):
+			program++
+		default:
+			return out
+		}
+	}
+	if program == 1 {
+		out.taint &^= fromSecret | fromPlace | fromKeys | fromKeeper
+	}
+	return out
+}
+
 // mountsKeys judges that a container is given a folder or a file of keys of this machine: what runs in
 // it, which nobody sees here, has them.
 func (c *invocation) mountsKeys() {
