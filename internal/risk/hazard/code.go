@@ -203,6 +203,11 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 		a.starve(at)
 		text = text[:maxProgram]
 	}
+	if language == "js" && !kept {
+		for _, m := range shellTemplate.FindAllStringSubmatch(text, 64) { // of Bun, zx and execa
+			a.command(templateHoles.ReplaceAllString(m[1], "$$X"), &at)
+		}
+	}
 	if (language == "python" || language == "js") && !kept {
 		a.effects(language, text, at)
 	}
@@ -220,6 +225,13 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	}
 	return p.judge(text)
 }
+
+// shellTemplate is a template that a function of a shell's name is given, and templateHoles what is put
+// into one.
+var (
+	shellTemplate = lazyregexp.New("(?:^|[^\\w$])(?:Bun\\.)?(?:\\$|\\$\\.\\w+|sh|exec|execa|execaCommand|zx|shell)(?:\\([^()`]*\\))?`([^`]*)`")
+	templateHoles = lazyregexp.New(`\$\{[^{}]*\}`)
+)
 
 // magics are the lines of a shell that a cell of IPython has, and the cell without them.
 func magics(text string) (code string, commands []string) {
@@ -368,9 +380,9 @@ func (a *assessor) givenTo() effects.Given {
 // line judges what a program does, as a line of a shell in which the variables are those that
 // the program was given.
 func (a *assessor) line(text string, at span) {
-	given := a.supply
-	a.supply = nil
-	defer func() { a.supply = given }()
+	given, coded := a.supply, a.coded
+	a.supply, a.coded = nil, true
+	defer func() { a.supply, a.coded = given, coded }()
 	if given == nil {
 		a.command(text, &at)
 		return
@@ -429,7 +441,8 @@ type program struct {
 	strings  []token
 	forks    int
 	words    int
-	nesting  int // of strings that are read as code
+	nesting  int  // of strings that are read as code
+	further  bool // the string stands behind another one that the same call is given
 	taint    taint
 	shells   bool // runs nothing but a shell
 	fetches  bool // names an address that is not this machine's
@@ -452,6 +465,7 @@ func (p *program) read(tokens []token, text string) {
 			if p.loadsSettings(tokens, i, text) {
 				continue
 			}
+			p.further = i > 0 && tokens[i-1].isText && tokens[i-1].callee == t.callee && listed("python js ruby", p.language)
 			p.string(t)
 			continue
 		}
@@ -464,6 +478,10 @@ func (p *program) read(tokens []token, text string) {
 				can = canEval
 			} else {
 				can = canRun
+			}
+		case "assert":
+			if p.language != "php" && p.language != "" { // elsewhere it looks whether something holds
+				can = 0
 			}
 		case "compile":
 			if p.language != "python" {
@@ -713,7 +731,7 @@ func (p *program) string(t token) {
 		p.nested("python", s)
 	}
 	switch {
-	case runs && s != "":
+	case runs && s != "" && (!p.further || p.kept && p.takesLines("")):
 		if p.kept {
 			p.assessor.kept(1, 0.8, func() { p.command(s, &p.at) })
 		} else {
@@ -885,7 +903,7 @@ func (p *program) judge(text string) taint {
 			p.report("destroy.system", 0, p.at)
 		}
 		if has(canRun) {
-			p.runsStrings()
+			p.runsStrings(text)
 		}
 	}
 	if short {
@@ -986,26 +1004,82 @@ func (p *program) joinedPaths() {
 
 // runsStrings reads the strings of a program that starts others: each as a command of its
 // own, and from each that names a program on as its words.
-func (p *program) runsStrings() {
+func (p *program) runsStrings(text string) {
+	lines := p.takesLines(text)
 	for i, t := range p.strings {
 		if i > 64 {
 			return
 		}
 		s := &shell{assessor: p.assessor, vars: map[string]flow{}, files: p.written, fixed: &p.at, at: p.at, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
 		if strings.Contains(t.text, " ") && len(t.text) < 16<<10 {
-			s.wordRun(t.text)
+			if lines {
+				s.wordRun(t.text)
+			}
 			continue
 		}
 		if !programs()[baseName(t.text)] || i+1 == len(p.strings) {
 			continue
 		}
 		var argv []flow
-		for _, w := range p.strings[i:min(i+8, len(p.strings))] {
+		for j, w := range p.strings[i:min(i+8, len(p.strings))] {
+			if j > 0 && apart(text, p.strings[i+j-1], w) {
+				break
+			}
 			argv = append(argv, flow{text: w.text, known: true})
+		}
+		if len(argv) < 2 {
+			continue
+		}
+		if interpreters[baseName(strings.TrimSuffix(t.text, ".exe"))].shell && strings.HasPrefix(argv[1].text, "-") && strings.Contains(argv[1].text, " ") { // its words as one text
+			s.wordRun(t.text + " " + argv[1].text)
 		}
 		p.assessor.kept(1, graveInside, func() { s.invoke(argv, flow{}, 0) })
 	}
 }
+
+// apart reports whether two strings of a program stand in statements of their own.
+func apart(text string, one, next token) bool {
+	if one.end > next.at || next.at > len(text) {
+		return false
+	}
+	between := text[one.end:next.at]
+	return strings.Contains(between, ";") || strings.Contains(between, "\n") && strings.Trim(between, "\"'` \t\r\n") == ""
+}
+
+// takesLines reports whether a program has lines of a shell run, or whatever it is given: it names a
+// shell, or an option behind which one takes a line, or calls what takes one with a text of several
+// words, or with what is not a text. One that starts programs with their words apart runs none: a line
+// that it gives to one of them, as a test gives it to a checker of lines, is that program's business.
+func (p *program) takesLines(text string) bool {
+	if !listed("python js ruby", p.language) && p.language != "" {
+		return true
+	}
+	for _, t := range p.strings {
+		if interpreters[baseName(strings.TrimSuffix(t.text, ".exe"))].shell || listed("-c -lc -ic /c /C /k -Command -EncodedCommand -e --eval cmd powershell pwsh cmd.exe powershell.exe", t.text) {
+			return true
+		}
+	}
+	for _, m := range lineCalls.FindAllStringSubmatch(text, 64) {
+		switch given := strings.TrimSpace(m[1]); {
+		case given == "" || given[0] == ')':
+		case !strings.ContainsAny(given[:1], "\"'`"):
+			return true
+		default:
+			literal, _, closed := strings.Cut(given[1:], given[:1])
+			if !closed || strings.ContainsAny(literal, " |;&") {
+				return true
+			}
+		}
+	}
+	return runsLines.MatchString(text)
+}
+
+var (
+	// lineCalls are calls of what takes a line, and what they are given.
+	lineCalls = lazyregexp.New(`(?i)(?:\b(?:system|system2|popen\w*|exec\w*|spawn|spawnsync|capture[23]e?|capture|shell\w*|shell_exec|passthru|proc_open|qx|esyscmd|syscmd|rawsystem|open_process_in|getoutput|getstatusoutput|cmd|sh|check_output|startprocess|process\.start|os\.run|launch)[!?]?[ \t]*\([ \t\n]*|\b(?:system|exec|spawn|sh)[ \t]+)([^\n]{1,200})`)
+	// runsLines are other ways: by signs, and by words that say so.
+	runsLines = lazyregexp.New("(?i)shell\\s*[=:]\\s*true|%x[\\[({|!]|\\.execute\\(\\)|\"\\.!|(?m:^|[=(\\s])`[^`\\n]+`|execute_process|run-program|shell-command|\\bcommandline\\b|useshellexecute|(?-i:\\bRUN\\b)|launchpath|callcommand|\\bsys\\.command\\b")
+)
 
 func longestString(all []token) int {
 	n := 0

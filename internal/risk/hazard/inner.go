@@ -34,6 +34,9 @@ func (c *invocation) runsWords() {
 		return
 	}
 	c.runsProperties()
+	if c.coded && !programs()[c.name] && !c.knownRunner() {
+		return // see takesLines
+	}
 	for i, a := range c.args {
 		if i > 64 {
 			return
@@ -85,6 +88,14 @@ func (c *invocation) runsProperties() {
 
 // buildProperty is a property of a build where its value is meant. A shell has no dots in its names.
 var buildProperty = lazyregexp.New(`\$\{[\w.-]+\}`)
+
+// knownRunner reports whether the tables know the program, and so what its words do.
+func (c *invocation) knownRunner() bool {
+	t := c.table
+	_, has := t.options[c.name]
+	_, acts := handlers[c.name]
+	return has || acts || interpreters[c.name].language != "" || t.programs[c.name] != nil || t.elsewhere[c.name] != nil || t.files[c.name] != nil || rareLanguages[c.name]
+}
 
 // gitRuns reports whether a subcommand of git is one of those that run what they are given.
 func (c *invocation) gitRuns() bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Grave is from where on what a call would do is grave: see Assess.
@@ -121,6 +122,10 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 	low := strings.ToLower(base)
 	source, isSource := sourceOf(low)
 	switch {
+	case strings.HasSuffix(low, ".ipynb"):
+		for _, cell := range cellsOf(text) {
+			a.code("python", cell, at, false)
+		}
 	case low == "package.json":
 		for _, script := range packageScripts(text, words) {
 			a.command(script, &at)
@@ -150,6 +155,28 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 	}
 	return true
 }
+
+// cellsOf are the cells of a notebook that hold code.
+func cellsOf(text string) (cells []string) {
+	doc, err := rawjson.Parse([]byte(text))
+	if err != nil {
+		return nil
+	}
+	for _, cell := range doc.Root().Get("cells").Elems() { // none, if it is something else
+		if kind := cell.Get("cell_type"); kind.Kind() == rawjson.String && kind.Text() != "code" || len(cells) >= maxCells {
+			continue
+		}
+		var b strings.Builder
+		for line := range cell.Get("source").Strings() {
+			b.WriteString(line.Text())
+		}
+		cells = append(cells, b.String())
+	}
+	return cells
+}
+
+// maxCells is how many cells of a notebook are read.
+const maxCells = 256
 
 // gitHooks are the names of the files that git runs by itself.
 var gitHooks = set("pre-commit pre-push pre-merge-commit pre-rebase commit-msg prepare-commit-msg post-commit post-merge post-checkout post-rewrite applypatch-msg pre-applypatch post-applypatch")

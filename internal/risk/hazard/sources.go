@@ -82,7 +82,7 @@ func (a *assessor) source(l sourceLanguage, text string, at span) {
 	}
 	a.directives(text, at)
 	if p.can&canRun != 0 {
-		p.runsStrings()
+		p.runsStrings(text)
 	}
 	secret := false
 	for _, place := range p.places(tokens, text) {
@@ -121,6 +121,7 @@ func (p *program) places(tokens []token, text string) (places []string) {
 		case strings.HasPrefix(s, "/"), strings.HasPrefix(s, "~"):
 			add(s)
 		case strings.HasPrefix(s, "."):
+			add(s)
 			add("~/" + s)
 			if i+1 < len(p.strings) {
 				add("~/" + s + "/" + p.strings[i+1].text)
@@ -180,7 +181,7 @@ func (s *shell) settingsText(text string) {
 			p.strings = append(p.strings, t)
 		}
 	}
-	p.runsStrings()
+	p.runsStrings("RUN") // whose strings are commands
 	s.namesPlaces(text)
 }
 
