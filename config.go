@@ -719,7 +719,7 @@ func (c *Config) a2gSecrets() (func(did string) string, error) {
 	secrets := map[string]string{}
 	for _, entry := range c.A2G.Secrets {
 		did, ref, ok := cutLast(entry, "=")
-		if !ok || did == "" || secrets[did] != "" {
+		if !ok || did == "" || secrets[strings.ToLower(did)] != "" {
 			return nil, fmt.Errorf("a2g.secrets: %q is not DID=env:NAME or DID=file:PATH, or is there twice", did)
 		}
 		text, err := secret.Read(ref)
@@ -729,9 +729,10 @@ func (c *Config) a2gSecrets() (func(did string) string, error) {
 		if len(text) < 32 {
 			return nil, fmt.Errorf("a2g.secrets: the secret of %s is shorter than 32 characters", did)
 		}
-		secrets[did] = string(text)
+		secrets[strings.ToLower(did)] = string(text)
 	}
-	return func(did string) string { return cmp.Or(secrets[did], secrets["*"]) }, nil
+	// The spellings of a DID have one secret.
+	return func(did string) string { return cmp.Or(secrets[strings.ToLower(did)], secrets["*"]) }, nil
 }
 
 // acsKeys are the keys that agents sign requests of ACS with.

@@ -165,8 +165,8 @@ func TestThreat09Names(t *testing.T) {
 	for did, want := range map[string]string{
 		"did:aeon:evil":       "-32000 identity agent.revoked",
 		"did:aeon:EVIL":       "-32000 policy",
-		"did:aeon:ev%69l":     "-32000 policy",
-		"did:aeon:%45vil":     "-32000 policy",
+		"did:aeon:ev%69l":     "-32602",
+		"did:aeon:%45vil":     "-32602",
 		"did:aeon:evil ":      "-32602",
 		"did:aeon:evil\u200b": "-32602",
 		"did:aeon:еvil":       "-32602",
@@ -219,5 +219,31 @@ func TestOwnSessions(t *testing.T) {
 	g := newGovernor(t, t.TempDir(), nil)
 	for _, did := range []string{"did:aeon:a", "did:aeon:b"} {
 		g.want(did, g.post(MethodIntent, fmt.Sprintf(`{"agent_did":%q,"intent_id":"1","tool":"read","arguments":{},"context":{"session_id":"session-123"}}`, did), Key{}, ""), "APPROVED 0")
+	}
+}
+
+// TestThreat15Spellings: an agent that registered has its DID in every spelling: no other
+// credential registers or uses one, and each must be signed.
+func TestThreat15Spellings(t *testing.T) {
+	g := newGovernor(t, t.TempDir(), nil)
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := FormatPublicKey(key.Public().(ed25519.PublicKey))
+	register := func(did string) string {
+		return `{"agent_did":"` + did + `","public_key":"` + public + `","capabilities_requested":[]}`
+	}
+	g.as = act.Principal{Name: "key:one", Method: "key"}
+	g.want("registered", g.post(MethodRegister, register("did:aeon:sigX"), Key{}, ""), "registered 0")
+	for _, did := range []string{"did:aeon:SIGX", "did:aeon:sigx", "did:aeon:SigX"} {
+		g.as = act.Principal{Name: "key:one", Method: "key"}
+		g.want(did+" unsigned", g.post(MethodIntent, intentParams(did, did, "read"), Key{}, ""), "-32000 identity identity.unsigned")
+		g.as = act.Principal{Name: "key:two", Method: "key"}
+		g.want(did+" of somebody else", g.post(MethodIntent, intentParams(did, did+"2", "read"), Key{}, ""), "-32000 identity identity.foreign")
+		g.want(did+" registered by somebody else", g.post(MethodRegister, register(did), Key{}, ""), "-32002 identity identity.foreign")
+	}
+	for _, did := range []string{"did:aeon:%73igX", "did:aeon:s%69gX", "did:aeon:sig%58"} {
+		g.want(did, g.post(MethodRegister, register(did), Key{}, ""), "-32602")
 	}
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // IsDID reports whether a text is a decentralized identifier: did:METHOD:ID, in which
-// every character can be seen.
+// every character can be seen. What can stand there as it is is not escaped, and escapes
+// are in upper case: each DID has one spelling, but for what its method makes of letters.
 func IsDID(s string) bool {
 	rest, ok := strings.CutPrefix(s, "did:")
 	method, id, ok2 := strings.Cut(rest, ":")
@@ -21,15 +22,20 @@ func IsDID(s string) bool {
 	for i := 0; i < len(id); i++ {
 		switch c := id[i]; {
 		case c == '%':
-			if _, err := escaped(id[i:]); err != nil {
+			if d, err := escaped(id[i:]); err != nil || plain(d) || id[i:i+3] != strings.ToUpper(id[i:i+3]) {
 				return false
 			}
 			i += 2
-		case (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && strings.IndexByte("._-:", c) < 0:
+		case !plain(c) && c != ':':
 			return false
 		}
 	}
 	return true
+}
+
+// plain reports whether a character of a DID stands for itself.
+func plain(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0
 }
 
 // escaped reads the %XX that a text begins with.

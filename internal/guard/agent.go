@@ -134,7 +134,11 @@ func (g *Guard) Agent(ctx context.Context, did string) (*agent.Agent, error) {
 		return nil, err
 	}
 	if !known {
-		return &agent.Agent{DID: did}, nil
+		if registered, err := g.spelled(ctx, did); err != nil || registered == did {
+			return &agent.Agent{DID: did}, err
+		} else {
+			return g.Agent(ctx, registered)
+		}
 	}
 	if r, ok := g.agentsRead.get(did); ok && r.version == at {
 		return r.agent, nil
@@ -181,6 +185,47 @@ func (r *agentsRead) put(did string, known agentRead) {
 	r.read[did] = known
 }
 
+// spellingKind is the kind of item that has the spelling in which a DID was registered, by
+// its folded form: who registers it in one has it in all.
+const spellingKind = "agent.spelling"
+
+// spelled is a DID as it was registered, and as it is where it was not, or is known as it is.
+func (g *Guard) spelled(ctx context.Context, did string) (string, error) {
+	if _, known, err := g.cfg.Store.KeyHead(ctx, ledger.ItemKey(agentKind, did)); err != nil || known {
+		return did, err
+	}
+	item, err := g.Read(ctx, spellingKind, foldDID(did))
+	if err != nil || !item.Found {
+		return did, err
+	}
+	registered := string(item.Data)
+	if foldDID(registered) != foldDID(did) {
+		err := errors.New("another one stands in its place")
+		g.sayDamaged(&item.Item, err)
+		return "", &DamagedError{Kind: spellingKind, ID: item.ID, Err: err}
+	}
+	if _, known, err := g.cfg.Store.KeyHead(ctx, ledger.ItemKey(agentKind, registered)); err != nil || !known {
+		return did, err
+	}
+	return registered, nil
+}
+
+// claim has all spellings of a DID be those of one that registers; nil where they are
+// already. An agent that is registered stays it.
+func (g *Guard) claim(ctx context.Context, did string, registered bool) (*Item, error) {
+	item, err := g.Read(ctx, spellingKind, foldDID(did))
+	if err != nil || item.Found && (registered || string(item.Data) == did) {
+		return nil, err
+	}
+	if by, err := g.spelled(ctx, did); err != nil {
+		return nil, err
+	} else if by != did { // meanwhile
+		return nil, agent.ErrForeign
+	}
+	item.Data = []byte(did)
+	return item, nil
+}
+
 func (g *Guard) agent(ctx context.Context, did string) (*agent.Agent, *Item, error) {
 	known, item, err := g.agents.Get(ctx, did)
 	if err == nil && known == nil {
@@ -212,6 +257,10 @@ type Registration struct {
 // Register decides about a registration, and when it is allowed makes it
 // durable with its record. The errors are those of agent.Agent.Register.
 func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d act.Decision, known *agent.Agent, err error) {
+	defer g.agents.Lock("spelling " + foldDID(r.DID))()
+	if r.DID, err = g.spelled(ctx, r.DID); err != nil {
+		return d, nil, err
+	}
 	defer g.agents.Lock(r.DID)()
 	d, _, err = g.decide(ctx, a, With{Items: func(ruling *Ruling) ([]*Item, error) {
 		if known = nil; ruling.Effect != act.Allow && ruling.Effect != act.Modify {
@@ -226,7 +275,13 @@ func (g *Guard) Register(ctx context.Context, a *act.Action, r Registration) (d 
 			return nil, err
 		}
 		item.Charged = true
-		return []*Item{item}, g.agents.Fill(known, item)
+		items := []*Item{item}
+		if spelling, err := g.claim(ctx, r.DID, item.Found); err != nil {
+			return nil, err
+		} else if spelling != nil {
+			items = append(items, spelling)
+		}
+		return items, g.agents.Fill(known, item)
 	}})
 	if err != nil {
 		known = nil
@@ -314,6 +369,10 @@ func (g *Guard) changeStranger(ctx context.Context, did, what string, details ma
 }
 
 func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, what string, details map[string]string, change func(*agent.Agent) error) (*agent.Agent, error) {
+	did, err := g.spelled(ctx, did)
+	if err != nil {
+		return nil, err
+	}
 	return g.agents.Update(ctx, did, func(known *agent.Agent, item *Item) (*Note, error) {
 		if !item.Found {
 			known.DID = did
