@@ -61,6 +61,12 @@ func rootCommand() *cobra.Command {
 		Long: `reeve stands beside AI agents. Before an agent acts it answers "may it?";
 afterwards it can prove what happened.
 
+  reeve hook install   have the coding agent here ask it before each act
+  reeve why            why the last act was stopped, and what would let it pass
+  reeve approvals      what waits for a person: see it, agree or refuse
+  reeve try COMMAND    would this be allowed
+  reeve sessions       what the agents did
+
   reeve serve          start a node on http://127.0.0.1:8080, nothing else to set up
   reeve demo           watch an agent being held to a policy
   reeve init           write the starter policy here, to edit
@@ -111,10 +117,29 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 				names = append(names, c.Name())
 			}
 			of := strings.TrimPrefix(cmd.CommandPath()+" "+a[0], cmd.Root().Name()+" ")
-			return usageError{fmt.Errorf("there is no command %q%s", of, didYouMean(words.Nearest(a[0], names, 3)))}
+			like := words.Nearest(a[0], names, 3)
+			if like == "" {
+				like = strings.Join(below(cmd, a[0]), " or ")
+			}
+			return usageError{fmt.Errorf("there is no command %q%s", of, didYouMean(like))}
 		}
 		return usageError{fmt.Errorf("%s is called so: %s", cmd.CommandPath(), cmd.UseLine())}
 	}
+}
+
+// below are the commands of one's commands that have a name, as they are called.
+func below(cmd *cobra.Command, name string) (paths []string) {
+	for _, c := range cmd.Commands() {
+		for _, sub := range c.Commands() {
+			if sub.Name() == name {
+				paths = append(paths, sub.CommandPath())
+			}
+		}
+	}
+	if len(paths) > 3 { // too common a name to tell what was meant
+		return nil
+	}
+	return paths
 }
 
 // notEmpty refuses an argument without a character, as a variable that is not set gives it.
@@ -139,7 +164,10 @@ func didYouMean(like string) string {
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var value *pflag.InvalidValueError
+	named := cmd.Flags().Args()
 	switch {
+	case errors.As(err, &unknown) && cmd.HasSubCommands() && len(named) > 0: // of a command that there is not
+		return args(cobra.NoArgs)(cmd, named)
 	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
