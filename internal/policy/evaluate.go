@@ -409,7 +409,7 @@ func (e *evaluation) runsWritten() {
 		code    string
 		says    string
 	}{
-		{e.hazards.Ran, e.in.Session.Written, "shell.written_run", "The call runs %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
+		{e.hazards.Ran, e.ranWritten(), "shell.written_run", "The call runs %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
 		{e.hazards.Called, e.in.Session.Written, "shell.written_run", "The call runs a program of a name, %.80q, that this session has given to a file of its own, which would do what asks a person where a command does it."},
 		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
 		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads in %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
@@ -434,6 +434,24 @@ func (e *evaluation) wroteTo(name string) float64 {
 	}
 	return 0.5
 }
+
+// ranWritten is how grave it is that a file runs which the session wrote. What stands in one that no
+// reader knows is asked about, if some line of it would be grave: its program may do it.
+func (e *evaluation) ranWritten() func(name string) float64 {
+	written, inside := e.in.Session.Written, e.in.Session.Inside
+	if written == nil || inside == nil {
+		return written
+	}
+	return func(name string) float64 {
+		if w := written(name); w > 0 || !hazard.MayHoldOrders(name) || inside(name) < hazard.Grave {
+			return w
+		}
+		return mayDo
+	}
+}
+
+// mayDo is how grave it is that a program is given a file which it may obey: somebody is asked.
+const mayDo = 0.5
 
 // writesAwaited adds what it would be to run the files that the call writes and that something
 // which the session has begun is going to run.

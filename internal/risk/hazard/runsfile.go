@@ -146,7 +146,7 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		a.command(text, nil)
 	case isBuildFile(base):
 		a.taken(low, text)
-	case strings.Contains(low, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(low)):
+	case isData(low):
 		return false
 	case strings.HasPrefix(strings.TrimSpace(text), "import ") || strings.HasPrefix(strings.TrimSpace(text), "from "):
 		a.code("python", text, at, false)
@@ -196,6 +196,20 @@ func Asked(name, text string, words []string) (commands []string, known bool) {
 // isMakefile reports whether a file of a name holds the recipes of make, or of what is like it.
 func isMakefile(low string) bool {
 	return strings.Contains(low, "makefile") || strings.HasSuffix(low, ".mk") || low == "justfile"
+}
+
+// isData reports whether the name of a file says that it is no program, nor what may be one.
+func isData(low string) bool {
+	return strings.Contains(low, ".") && !listed(".txt .dat .tmp .log .in .out .conf .cfg .env .bak .x .run .cmd", path.Ext(low))
+}
+
+// MayHoldOrders reports whether a file is none that RunsFile reads, and none for people, so that a
+// program which takes it may do what stands in it: a playbook, a document, a plot.
+func MayHoldOrders(name string) bool {
+	low := strings.ToLower(path.Base(slashed(name)))
+	_, isSource := sourceOf(low)
+	return isData(low) && !isSource && !isTaskFile(low) && !isBuildFile(low) && low != "package.json" && languageOfFile(low, "") == "" &&
+		!listed(".md .markdown .rst .adoc .html .htm .csv .tsv .lock .svg .po", path.Ext(low))
 }
 
 // recipes are the commands of a makefile that make runs for some targets, with those that
