@@ -286,6 +286,10 @@ type Leaf struct {
 	Fixed bool
 }
 
+// A Link is a link on the disk: the path by which an act names it, and where it leads, with ~ for the
+// home folder.
+type Link struct{ Name, To string }
+
 // Action is one act that somebody asks about. The first group is established
 // by reeve; the rest is what the caller says, and can never overwrite it.
 type Action struct {
@@ -306,6 +310,8 @@ type Action struct {
 	// Branch is what git has checked out in the folder that the act works in, where reeve looked and a
 	// push goes to the branch of that name; else empty.
 	Branch string
+	// Links are the links on this machine's disk that the act's words lead through, where reeve looked.
+	Links  []Link
 	GoesBy *GoesBy   // the files that the agent goes by there; nil where it does not say
 	SaidAt time.Time // the caller's timestamp; zero when none
 	// Places are the names by which a file is known on this machine, whatever it is called:

@@ -251,7 +251,10 @@ func (e *examination) program(text string) {
 		return
 	}
 	low := strings.ToLower(text)
-	if !slices.ContainsFunc(e.g.places, func(p place) bool { return strings.Contains(low, p.parts[max(0, len(p.parts)-2)]) }) && !e.g.namedIn(low) {
+	if !slices.ContainsFunc(e.g.places, func(p place) bool {
+		n := len(p.parts)
+		return strings.Contains(low, p.parts[max(0, n-2)]) || strings.Contains(low, "/"+p.parts[n-1])
+	}) && !e.g.namedIn(low) {
 		return
 	}
 	does := hazard.Program(text, writing.MatchString)
@@ -271,7 +274,7 @@ func (e *examination) program(text string) {
 	}
 	removes := removing.MatchString(low)
 	for _, at := range does.Paths {
-		if at[0] != '~' && at[0] != '/' {
+		if at[0] != '~' && at[0] != '/' && !strings.Contains(at, "/") {
 			continue
 		}
 		for _, parts := range e.readings(at, nil) {

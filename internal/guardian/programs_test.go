@@ -105,6 +105,35 @@ func TestTamperingPrograms(t *testing.T) {
 	}
 }
 
+// TestTamperingProgramsByLinks: a link that lies in the folder leads where it leads for programs, too.
+func TestTamperingProgramsByLinks(t *testing.T) {
+	g, home := aGuarded(t)
+	work := filepath.Join(home, "src", "proj", "p")
+	lay(t, work, "== x\n")
+	for name, to := range map[string]string{"d": home + "/.claude", "r": home + "/.config/reeve", "h": "../../.."} {
+		if err := os.Symlink(to, filepath.Join(work, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []onDisk{
+		{"== a.py\nopen('d/settings.json','w').write('{}')", "python3 a.py"},
+		{"== a.py\nimport os\nos.remove('./d/settings.json')", "python3 a.py"},
+		{"== a.py\nimport os\nos.chdir('d')\nopen('settings.json','w')", "python3 a.py"},
+		{"== a.js\nrequire('fs').writeFileSync('d/settings.json','{}')", "node a.js"},
+		{"== a.js\nrequire('fs').rmSync('h/.config/reeve',{recursive:true})", "node a.js"},
+		{"== Makefile\nx:\n\techo {} > d/settings.json", "make x"},
+		{"== Makefile\nx:\n\tcp x d/settings.json", "make x"},
+		{"== a.sh\necho {} | tee d/settings.json", "sh a.sh"},
+		{"== a.sh\ncd r && rm -rf data", "sh a.sh"},
+		{"== main.go\npackage main\nimport \"os\"\nfunc main() { os.WriteFile(\"d/settings.json\", nil, 0o600) }", "go run main.go"},
+	} {
+		lay(t, work, p.files)
+		if len(g.Tampering(call(work, "shell", "command", p.run), nil)) == 0 {
+			t.Errorf("passes: %s\n%s", p.run, p.files)
+		}
+	}
+}
+
 // TestHonestPrograms: programs that read settings, that speak of them, and those of other folders run.
 func TestHonestPrograms(t *testing.T) {
 	g, home := aGuarded(t)

@@ -417,7 +417,13 @@ func (e *examination) plainly(text string) {
 	hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, &hazard.Watch{Command: func(c *hazard.Command) {
 		name := base(c.Name)
 		e.scripts(c, name)
-		if !enders[name] || slices.ContainsFunc(c.Dirs, unknownPlace) {
+		if e.went = c.Dirs[1:]; slices.ContainsFunc(c.Dirs, unknownPlace) || !enders[name] && (e.gathering || lookers[name] || printers[name]) {
+			return
+		}
+		if !enders[name] { // of a folder it is not known what is done to it
+			own := *c
+			own.Words = slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return unknownPlace(w) || !e.isGuarded(w, c.Dirs) })
+			e.paths(&own, name)
 			return
 		}
 		plain := *c
@@ -426,6 +432,10 @@ func (e *examination) plainly(text string) {
 			name, plain.Words = "rm", append([]string{"-r"}, plain.Words...)
 		}
 		e.paths(&plain, name)
+	}, File: func(p string, writes bool, content string, known bool) {
+		if writes && !e.gathering && !unknownPlace(p) && !slices.ContainsFunc(e.went, unknownPlace) {
+			e.file(p, true, nil, content, known)
+		}
 	}})
 	e.went = went
 	e.chain--

@@ -349,7 +349,7 @@ func pathsOf(tokens []token, text string, loose func(i int) bool) (paths []strin
 			continue
 		}
 		said := formatHead.ReplaceAllString(t.text, "/")
-		if t.text[0] == '~' || t.text[0] == '/' {
+		if t.text[0] == '~' || strings.Contains(t.text, "/") { // also a relative one, which a link may lead away
 			paths = append(paths, t.text)
 		}
 		for k := i + 1; k <= i+4; k++ { // the names of one path, given one after another

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/act"
 )
 
 // What is done through a link is done to what it leads to. A link of this machine may lead anywhere,
@@ -54,6 +56,13 @@ func (a *assessor) leads(name, to string) {
 	}
 	if to != name && !strings.HasPrefix(to, name+"/") {
 		a.linked = append(a.linked, [2]string{name, to})
+	}
+}
+
+// leadsBy remembers the links that lie on the disk.
+func (a *assessor) leadsBy(links []act.Link) {
+	for _, l := range links[:min(len(links), maxLinks/2)] {
+		a.linked = append(a.linked, [2]string{path.Clean(l.Name), l.To})
 	}
 }
 

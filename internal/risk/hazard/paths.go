@@ -504,6 +504,12 @@ func hexRune(s string) rune {
 
 // path judges a path that would be read, or written.
 func (a *assessor) path(text string, writes bool, at span) {
+	if to := a.through(text, true); to != text { // the stricter counts
+		was := a.linked
+		a.linked = nil
+		a.path(to, writes, at)
+		a.linked = was
+	}
 	if len(text) > 16<<10 {
 		a.starve(at)
 		return

@@ -76,6 +76,7 @@ func (r *Reading) Watch(w *Watch) {
 	a := newAssessor(Default())
 	a.watch = &noting
 	a.begins(r.of.Folder, folders[0])
+	a.leadsBy(r.of.Links)
 	a.branch = r.of.Branch
 	a.read(r.sorted())
 	r.assessment, r.done = r.elsewhereToo(a.assessment(), Default(), folders), true
@@ -108,6 +109,7 @@ func (r *Reading) Assess(t *Table) Assessment {
 		folders := r.Folders()
 		a := newAssessor(t)
 		a.begins(r.of.Folder, folders[0])
+		a.leadsBy(r.of.Links)
 		a.branch = r.of.Branch
 		a.read(r.sorted())
 		return r.elsewhereToo(a.assessment(), t, folders)
@@ -122,6 +124,7 @@ func (r *Reading) Through(t *Table) Assessment {
 	a := newAssessor(t)
 	a.tunnelled = true
 	a.begins(r.of.Folder, folders[0])
+	a.leadsBy(r.of.Links)
 	a.branch = r.of.Branch
 	a.read(r.sorted())
 	return r.elsewhereToo(a.assessment(), t, folders)
@@ -159,6 +162,7 @@ func (r *Reading) elsewhereToo(found Assessment, t *Table, folders []string) Ass
 	for _, folder := range folders[1:] {
 		a := newAssessor(t)
 		a.begins(r.of.Folder, folder)
+		a.leadsBy(r.of.Links)
 		a.read(r.sorted())
 		for _, f := range a.findings {
 			if !slices.ContainsFunc(found.Findings, func(had Finding) bool { return had.Code == f.Code && had.Weight >= f.Weight }) {

@@ -62,6 +62,7 @@ func (r *Reading) With(texts map[string]string) (does []Finding) {
 			}
 		}
 		a.begins(r.of.Folder, folder)
+		a.leadsBy(r.of.Links)
 		a.read(r.sorted())
 		for _, f := range withoutNotes(a.findings) {
 			if f.Weight >= asksFrom && !slices.ContainsFunc(alone.Findings, func(had Finding) bool { return had.Code == f.Code && had.Weight >= f.Weight }) {

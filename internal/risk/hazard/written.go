@@ -330,6 +330,7 @@ func (r *Reading) filesWritten() (files []File) {
 		case l.role == roleCommand && l.words == nil && r.brings:
 			a := newAssessor(t)
 			a.begins(r.of.Folder, r.Folders()[0])
+			a.leadsBy(r.of.Links)
 			first, _, _ := strings.Cut(l.Text, "\n")
 			sure = !strings.ContainsAny(first, "&|;()`")
 			a.pointer, a.size, a.runs = l.Pointer, len(l.Text), true
