@@ -79,6 +79,7 @@ type Guarded struct {
 	port       string
 	pid        string
 	started    []string // the command line of the node's process, as others may see it
+	host       string   // this machine's name
 }
 
 // kind says what of a place must not be touched.
@@ -112,6 +113,9 @@ type place struct {
 // New makes the form of what a node guards.
 func New(n Node) *Guarded {
 	g := &Guarded{home: clean(n.Home), programs: []string{"reeve", "reeve-hook"}}
+	if host, err := os.Hostname(); err == nil {
+		g.host = strings.ToLower(host)
+	}
 	if n.PID > 0 {
 		g.pid = strconv.Itoa(n.PID)
 	}

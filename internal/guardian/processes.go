@@ -1,6 +1,8 @@
 package guardian
 
 import (
+	"net"
+	"net/netip"
 	"path"
 	"regexp"
 	"slices"
@@ -63,10 +65,120 @@ func (e *examination) seeks(c *hazard.Command, name string) {
 			}
 			return slices.ContainsFunc(e.g.programs, func(p string) bool { return w == p || base(w) == p && name == "pidof" || strings.Contains(w, p+"/{") }) || strings.ContainsAny(w, "[.*") && len(w) < 32 && pattern(w, e.g.programs)
 		})
-		if name == "pgrep" && wholeLine(c.Words) || e.psListed && name != "pgrep" && name != "pidof" {
+		if name == "pgrep" {
+			e.sought = e.sought || e.chooses(c, name)
+		} else if e.psListed && name != "pidof" {
 			e.sought = e.sought || slices.ContainsFunc(c.Words, func(w string) bool { return e.isStarted(w) || slices.ContainsFunc(betweenSlashes(w), e.isStarted) })
 		}
 	}
+}
+
+// chooses reports whether the guardian's process may be among those that pkill, pgrep or killall is told
+// of. All that they are told must be true of a process: whose it is, and what it is called.
+func (e *examination) chooses(c *hazard.Command, name string) bool {
+	chosen := chosenBy(name, c.Words)
+	if chosen.inverse {
+		return true
+	}
+	if len(chosen.patterns) == 0 { // all that a user has started here
+		return chosen.user && !e.elsewhere(c.On)
+	}
+	return slices.ContainsFunc(chosen.patterns, func(w string) bool {
+		whole := chosen.whole || wholeLine(c.Words)
+		holds := func(name string) bool { return strings.Contains(name, strings.ToLower(w)) }
+		return strings.Trim(w, ".*^$[]()+?") == "" || pattern(w, e.g.programs) ||
+			name != "killall" && (whole && (e.isStarted(w) || e.port(w)) || len(w) < 3 && (slices.ContainsFunc(e.g.programs, holds) || whole && slices.ContainsFunc(e.g.started, holds)))
+	})
+}
+
+// chosen is which processes a command is told of.
+type chosen struct {
+	patterns []string // of their names, or of how they were started
+	user     bool     // they are those of a user or of a group
+	inverse  bool     // all others are meant
+	whole    bool     // how they were started is compared
+}
+
+var (
+	// choosing are the options of pkill, pgrep and killall that take the next word, and choosingUsers
+	// those of them that name users and groups.
+	choosing      = words("-u -U -g -G -P -s -t -F -d -r -q -O -o -y -n -Z --user --euid --uid --group --pgroup --parent --session --terminal --signal --pidfile --ns --nslist --queue --older --older-than --younger-than --runstates --delimiter --cgroup --env --context")
+	choosingUsers = words("-u -U -G --user --euid --uid --group")
+	// choosingFlags are letters that take the next word with one program, and none with another.
+	choosingFlags = map[string]string{"pkill": "ony", "pgrep": "ony", "killall": "gPtFdrqOGUc"}
+	signalName    = lazyregexp.New(`^-(?:\d+|(?:SIG)?(?:HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|KILL|USR[12]|SEGV|PIPE|ALRM|TERM|STKFLT|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|IO|POLL|PWR|SYS|RTM(?:IN|AX)\S*))$`)
+)
+
+// chosenBy reads the words of pkill, pgrep or killall.
+func chosenBy(program string, words []string) (is chosen) {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w == "--":
+			is.patterns = append(is.patterns, words[i+1:]...)
+			return is
+		case strings.HasPrefix(w, "--"):
+			option, _, joined := strings.Cut(w, "=")
+			is.user = is.user || choosingUsers[option]
+			is.inverse = is.inverse || option == "--inverse"
+			is.whole = is.whole || option == "--full"
+			if !joined && choosing[option] {
+				i++
+			}
+		case len(w) < 2 || w[0] != '-':
+			is.patterns = append(is.patterns, w)
+		case signalName.MatchString(w):
+		default:
+			for k := 1; k < len(w); k++ {
+				letter := w[k : k+1]
+				is.user = is.user || choosingUsers["-"+letter] && !strings.Contains(choosingFlags[program], letter)
+				is.inverse = is.inverse || letter == "v" && program != "killall"
+				is.whole = is.whole || letter == "f" && program != "killall"
+				if choosing["-"+letter] && !strings.Contains(choosingFlags[program], letter) {
+					if k == len(w)-1 {
+						i++ // else its value stands in the same word
+					}
+					break
+				}
+			}
+		}
+	}
+	return is
+}
+
+// elsewhere reports whether a machine or a container is another one than this.
+func (e *examination) elsewhere(on string) bool {
+	host := strings.ToLower(on)
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	host = strings.Trim(strings.TrimPrefix(host, "ssh://"), "[]")
+	if i := strings.LastIndexByte(host, ':'); i > 0 && strings.Count(host, ":") == 1 {
+		host = host[:i]
+	}
+	own, _, _ := strings.Cut(e.g.host, ".")
+	name, _, _ := strings.Cut(host, ".")
+	switch {
+	case host == "", host == "0", strings.HasPrefix(host, "localhost"), strings.HasSuffix(host, ".localhost"), strings.HasPrefix(host, "127."), strings.HasPrefix(host, "0.0.0."), strings.HasPrefix(host, "ip6-"), strings.Contains(host, "::"), host == "host.docker.internal":
+		return false
+	case own == "" || host == own || name == own || strings.HasPrefix(own, host): // a container's name is the beginning of its number
+		return false
+	}
+	if _, err := strconv.Atoi(host); err == nil { // an address as one number
+		return false
+	}
+	return !slices.ContainsFunc(e.g.programs, func(p string) bool { return strings.Contains(host, p) }) && !ownAddress(host)
+}
+
+// ownAddress reports whether an address is one of this machine.
+func ownAddress(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	all, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(all, func(a net.Addr) bool {
+		of, err := netip.ParsePrefix(a.String())
+		return err == nil && of.Addr() == addr.Unmap()
+	})
 }
 
 // wholeLine reports whether pgrep or pkill compares how processes were started, and not their
@@ -223,29 +335,11 @@ func (e *examination) ends(c *hazard.Command, name string) {
 			return w == e.g.port+"/tcp" || w == e.g.port
 		})
 	case "pkill", "killall":
-		every := !namesProcess(c.Words)
-		for _, w := range c.Words { // every program of a user, or one that a pattern hides
-			named = named || every && (w == "-u" || w == "-U" || strings.HasPrefix(w, "--user") || strings.HasPrefix(w, "--uid") || strings.HasPrefix(w, "--euid")) || w == "." || w == ".*" || w == "" || pattern(w, e.g.programs)
-			named = named || name == "pkill" && (w == "-v" || w == "--inverse" || wholeLine(c.Words) && (e.isStarted(w) || e.port(w)))
-		}
+		named = named || e.chooses(c, name)
 	}
 	if named {
 		e.tampers("end the guardian")
 	}
-}
-
-// namesProcess reports whether pkill or killall is told by a name which processes to end: only those of it
-// that are the user's, too. A word behind an option may be its value.
-func namesProcess(words []string) bool {
-	for i, w := range words {
-		switch {
-		case w == "" || strings.HasPrefix(w, "-"):
-		case i > 0 && strings.HasPrefix(words[i-1], "-") && !slices.Contains([]string{"-f", "-x", "-n", "-o", "-9", "-15", "-KILL", "-TERM", "-INT", "-HUP", "--full", "--exact", "--"}, words[i-1]):
-		default:
-			return len(strings.Trim(w, ".*^$[]()+?")) > 1
-		}
-	}
-	return false
 }
 
 // countsTo reports whether a command that ends processes may be given the guardian's number by

@@ -140,6 +140,7 @@ type assessor struct {
 	typedInto map[string]string // terminals, and what of a line was typed into them
 	cwd       string            // where cd led, if that is known
 	other     bool              // what is read runs on another machine
+	on        string            // that machine, or the container, if it is known: see Command.On
 	composed  bool              // which is a container of the project that somebody works on
 	lost      bool              // cd went where only an unset variable says
 	guarded   bool              // an unset variable ends the script

@@ -117,6 +117,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	}
 	s.namedByProgram(args, wrap)
 	s.watched(args, in)
+	defer c.entersOther()()
 	before, aside, bare := s.rehearsed, s.aside, s.bare
 	if c.tunnels() {
 		s.tunnelled = true

@@ -29,6 +29,61 @@ func (a *assessor) elsewhere(read func()) {
 	a.cwd, a.other, a.composed = cwd, other, composed
 }
 
+// entersOther notes which machine or container what the command has run there runs on, until what it returns
+// is called.
+func (c *invocation) entersOther() func() {
+	was := c.on
+	if on := c.leadsTo(); on != "" {
+		c.on = on
+	}
+	return func() { c.on = was }
+}
+
+// remoteShells run what they are told on the machine that is named first.
+var remoteShells = set("ssh slogin rsh remsh autossh mosh")
+
+// leadsTo is the machine or the container on which the command has something run; empty where that
+// may be this machine, or runs something here besides.
+func (c *invocation) leadsTo() string {
+	name := flow{}
+	switch {
+	case remoteShells[c.name]:
+		takes := c.table.options["ssh"].takes
+		for i, a := range c.args[:c.commandAt(remoteRun{skip: 1, takes: takes})] {
+			option := strings.ToLower(a.text)
+			if strings.HasPrefix(a.text, "-F") || strings.Contains(option, "command") || strings.Contains(option, "hostname") || strings.Contains(option, "proxy") {
+				return "" // it is another machine than the one that is named, or a command of this one
+			}
+			if name.text == "" && !strings.HasPrefix(a.text, "-") && (i == 0 || !listed(takes, c.args[i-1].text)) {
+				name = a
+			}
+		}
+	case listed("docker podman nerdctl docker-compose podman-compose", c.name):
+		words := c.inContainer()
+		if len(words) == 0 || len(words) >= len(c.args) {
+			return ""
+		}
+		own := c.args[:len(c.args)-len(words)]
+		for _, a := range own {
+			if strings.HasPrefix(a.text, "--pid") || strings.HasPrefix(a.text, "--privileged") {
+				return "" // it sees the processes of this machine
+			}
+		}
+		name = own[len(own)-1]
+	case listed("kubectl oc", c.name) && c.verb() == "exec":
+		name = flow{text: "pod", known: true}
+	}
+	for _, a := range c.args {
+		if strings.Contains(a.text, "nsenter") {
+			return ""
+		}
+	}
+	if !name.known || name.text == "" || strings.ContainsAny(name.text, "$`* ") {
+		return ""
+	}
+	return name.text
+}
+
 // remoteTools are words in the names of tools whose commands run on another machine.
 var remoteTools = set("pod pods k8s kube kubectl kubernetes ssh ssm remote ecs ec2 droplet instance vm")
 

@@ -33,6 +33,9 @@ type Command struct {
 	Stdin string   // what it is given on standard input, as far as that is known
 	// Around is the command that starts this one with words of its own, such as xargs.
 	Around string
+	// On is the machine or the container that it runs on, as the command names it that has it run
+	// there; empty for this machine, and where that cannot be told.
+	On string
 	// Dirs are the folders that it may run in, the first being where the call
 	// begins, which is not known and empty here.
 	Dirs []string
@@ -77,7 +80,7 @@ func (s *shell) watched(args []flow, in flow) {
 		return
 	}
 	name := args[0].text
-	c := &Command{Name: name, Known: true, Around: s.around, Dirs: append([]string{""}, s.dirs...)}
+	c := &Command{Name: name, Known: true, Around: s.around, On: s.on, Dirs: append([]string{""}, s.dirs...)}
 	if in.known {
 		c.Stdin = in.text
 	}
