@@ -131,6 +131,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.carries()
 	c.takesAway()
 	c.strange()
+	c.changesProduction()
 	c.namesSecrets()
 	c.runsWords()
 	c.runsElsewhere()
