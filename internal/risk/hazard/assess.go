@@ -116,6 +116,7 @@ type assessor struct {
 	rehearsed bool           // what is destroyed are data of tests
 	ofHere    bool           // the database is one of this machine
 	aside     bool           // the cloud is one that this machine plays, or was set up for one change
+	kinned    bool           // what is read is read as another shell's: see kin
 	coded     bool           // what is read stands for a call in a program, which gives each word as it is
 	lingers   bool           // something of it goes on, or waits, while other calls are made
 	tunnels   []string       // the ports that the call makes lead elsewhere: see Assessment

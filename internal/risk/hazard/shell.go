@@ -121,6 +121,7 @@ func (s *shell) script(text string) flow {
 		s.wordsOnly(text, whole)
 		return flow{}
 	}
+	s.kin(text)
 	out := s.statements(file.Stmts, s.input)
 	if strings.ContainsAny(text, "`") || strings.Contains(text, "(") && strings.ContainsAny(text, "$<>") {
 		s.unread(file)
@@ -162,6 +163,14 @@ func parse(text string) (file *syntax.File, err error) {
 	}
 	if f, e := syntax.NewParser(syntax.Variant(syntax.LangZsh)).Parse(strings.NewReader(text), ""); e == nil {
 		return f, nil
+	}
+	for _, other := range []string{asZsh(text), asFish(text)} {
+		if other == text {
+			continue
+		}
+		if f, e := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(other), ""); e == nil {
+			return f, nil
+		}
 	}
 	if f, e := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(3)).Parse(strings.NewReader(text), ""); f != nil && e == nil {
 		return f, err
