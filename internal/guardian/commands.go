@@ -53,6 +53,13 @@ func (e *examination) command(c *hazard.Command) {
 	if name == "cd" || name == "pushd" || name == "chdir" {
 		return
 	}
+	if name == "alias" { // what is run under that name from then on
+		for _, w := range c.Words {
+			if _, value, ok := strings.Cut(w, "="); ok {
+				e.runs(value)
+			}
+		}
+	}
 	e.notes(c, name)
 	e.seeks(c, name)
 	e.pidFiles(c)

@@ -32,11 +32,7 @@ func (e *examination) agents(c *hazard.Command, name string) {
 			}
 			e.takenOver = e.takenOver || hook.TakesOver(name, value)
 		}
-		w = base(w)
-		if at := strings.LastIndexByte(w, '@'); at > 0 {
-			w = w[:at] // a version
-		}
-		if agent := agentsNamed[w]; agent != "" {
+		if agent := agentOf(w); agent != "" {
 			if e.unhooks(words[i+1:]) {
 				e.tampers("change the settings in which " + agent + "'s hooks are configured, by the agent's own program")
 				return
@@ -51,6 +47,24 @@ func (e *examination) agents(c *hazard.Command, name string) {
 		}
 	}
 }
+
+// agentOf is the agent that a word names: by its program, or by a file of its package.
+func agentOf(word string) string {
+	name := base(word)
+	if at := strings.LastIndexByte(name, '@'); at > 0 {
+		name = name[:at] // a version
+	}
+	if agent := agentsNamed[name]; agent != "" || !strings.Contains(word, "/") {
+		return agent
+	}
+	if m := agentPackage.FindStringSubmatch(strings.ToLower(word)); m != nil {
+		return agentsNamed[m[1]]
+	}
+	return ""
+}
+
+// agentPackage is a file of an agent's package that may start it.
+var agentPackage = lazyregexp.New(`/(claude-code|codex|gemini-cli|copilot|opencode-ai)(?:@[^/]*)?/(?:[\w.-]+/)*[\w.-]+\.[cm]?js$`)
 
 // unhooks reports whether the words of a coding agent's program take hooks, or the guardian's
 // plugin, from its settings: gemini hooks disable-all, codex features disable hooks. Each agent
@@ -168,12 +182,12 @@ func (e *examination) variable(name, value string) {
 		e.takenOver = e.takenOver || hook.TakesOver(name, value) || preloads(name, value)
 	}
 	switch name {
-	case "CLAUDE_CODE_SIMPLE", "OPENCODE_PURE":
+	case "CLAUDE_CODE_SIMPLE", "OPENCODE_PURE", "OPENCODE_DISABLE_PLUGINS", "OPENCODE_DISABLE_DEFAULT_PLUGINS":
 		if value != "" && value != "0" && value != "false" {
 			e.tampers("start a coding agent without its hooks")
 		}
 	case "OPENCODE_CONFIG_CONTENT":
-		if hook.SwitchesOff([]byte(value)) {
+		if hook.SwitchesOff([]byte(value)) || strings.Contains(value, `"plugin"`) { // the guardian is one
 			e.tampers("start a coding agent without its hooks")
 		}
 	case "EDITOR", "VISUAL", "PAGER", "BROWSER", "MANPAGER", "LESSOPEN", "PROMPT_COMMAND", "BASH_ENV", "ENV", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",

@@ -115,12 +115,14 @@ func TestProgramsRunTexts(t *testing.T) {
 		"CC=clang make -j8", "CC='ccache gcc' cmake -B build", "RUSTC_WRAPPER=sccache cargo build", "GOFLAGS=-mod=mod go mod tidy", "PYTHONBREAKPOINT=ipdb.set_trace pytest -x", "PS4='+ ${BASH_SOURCE}:${LINENO} '; set -x; make",
 		"sort --compress-program=gzip big", "rg --pre pdftotext x", "tmux new-session -d -s dev 'npm run dev'", "tmux new -As work", "cp bin/tool ~/bin/", "ln -s /usr/bin/python3.12 ~/.local/bin/python",
 		"claude mcp add github -- npx -y @modelcontextprotocol/server-github", "hash -r", "sed -i 's/foo/bar/ge' notes.txt", "direnv exec . npm test", "claude -p 'summarize README.md'", "docker run --rm node:22 npm test",
+		"ssh localhost uptime", "ssh host.example ls", "amp --version", "cline --help", "pi", "claude plugin list", "gemini extensions list",
 	} {
 		if a := assessed(line); a.Score >= 0.4 {
 			t.Errorf("%s: %.2f %+v", line, a.Score, a.Findings)
 		}
 	}
-	for _, line := range []string{"env -i claude -p x", "sudo -u bob claude -p x", "docker run --rm node:22 npx -y @anthropic-ai/claude-code -p x", "systemctl --user set-environment CLAUDE_CODE_SIMPLE=1", "tmux set-environment -g CLAUDE_CODE_SIMPLE 1"} {
+	for _, line := range []string{"env -i claude -p x", "sudo -u bob claude -p x", "docker run --rm node:22 npx -y @anthropic-ai/claude-code -p x", "systemctl --user set-environment CLAUDE_CODE_SIMPLE=1", "tmux set-environment -g CLAUDE_CODE_SIMPLE 1",
+		"ssh localhost claude -p x", "ssh -t me@127.0.0.1 'codex exec x'", "amp -x 'do it'", "openhands -t x", "auggie --print x", "kilocode --auto x", "plandex tell x", "pi -p x", "cline -y x", "npx -y @sourcegraph/amp -x y", "npx claude-flow swarm x"} {
 		if !assessed(line).has("defense.unhooked", 0.45) {
 			t.Errorf("%s is started where no hook reaches it", line)
 		}
