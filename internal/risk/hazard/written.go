@@ -137,7 +137,7 @@ func (a *assessor) obeys(text string) {
 	statement := strings.Contains(strings.TrimSpace(text), " ") // in which a star is no pattern, and most words are no names
 	for word := range strings.FieldsFuncSeq(text[:min(len(text), 4096)], func(r rune) bool { return strings.ContainsRune(" \t\n=:,;'\"@()", r) }) {
 		word = strings.TrimPrefix(word, "-r") // ruby -r./file
-		if statement && !strings.ContainsAny(word, "./\\") {
+		if statement && (!strings.ContainsAny(word, "./\\") || strings.ContainsAny(word, "*?[]{}<>$")) {
 			continue
 		}
 		for _, name := range []string{word, strings.TrimRight(word, "/") + "/" + AnyFile} {
