@@ -97,3 +97,23 @@ pkill -t pts/3
 		}
 	}
 }
+
+// TestTamperingNewFolder: what mktemp makes holds no program of the guardian's, wherever that lies; what
+// only looks like it may.
+func TestTamperingNewFolder(t *testing.T) {
+	g := New(Node{Home: "/home/oda", Programs: []string{"/tmp/bin/reeve", "/tmp/bin/reeve-hook"}})
+	for _, c := range []string{
+		`T=$(mktemp -d) && cp a "$T" && rm -rf "$T"`, `t=$(/usr/bin/mktemp -d); trap 'rm -rf "$t"' EXIT`, `d=$(mktemp -d) ; cd "$d" && touch x && cd - && rm -rf "$d"`, `f=$(mktemp) && rm -f $f`, `rm -rf "$(mktemp -d)"`,
+	} {
+		if r := g.Tampering(call("/home/oda/src", "shell", "command", c), nil); len(r) > 0 {
+			t.Errorf("is denied: %s: %s", c, r[0].Message)
+		}
+	}
+	for _, c := range []string{
+		`T=$(mktemp -d) && rm -rf "$T"/../bin`, `T=$(mktemp -d); rm -rf "$(dirname "$T")"/bin`, `mktemp() { echo /tmp/bin; }; rm -rf $(mktemp -d)`, `read mktemp <<< bin; rm -rf /tmp/$mktemp`, `rm -rf $(/tmp/x/mktemp -d)`, `PATH=/tmp/x:$PATH; rm -rf $(mktemp -d)`, `rm -rf /tmp/$T`, `rm -rf /tmp/*`, `T=$(mktemp -d); rm -rf /tmp/bin`,
+	} {
+		if len(g.Tampering(call("/home/oda/src", "shell", "command", c), nil)) == 0 {
+			t.Errorf("passes: %s", c)
+		}
+	}
+}

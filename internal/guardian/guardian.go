@@ -332,6 +332,7 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 	}
 	var found [][]string
 	add := func(p string) {
+		p = strings.ReplaceAll(p, hazard.NewName, "newly-made")
 		if strings.ContainsAny(p, "${`") { // else nothing is unknown, in most words
 			p = unknownParts.ReplaceAllString(p, "*")
 		}
@@ -508,9 +509,12 @@ const rule = "guardian"
 const impossible = "Nobody can let this pass. Do the work without it."
 
 func (e *examination) tampers(what string) {
-	message := "This would " + what + "."
+	message, instead := "This would "+what+".", impossible
+	if what == "end the guardian" {
+		instead += " What else should end can be named by itself: by its own name, or its number."
+	}
 	if !slices.ContainsFunc(e.found, func(r act.Reason) bool { return r.Message == message }) && len(e.found) < 4 {
-		e.found = append(e.found, act.Final(rule, act.CodeTampering, message, impossible))
+		e.found = append(e.found, act.Final(rule, act.CodeTampering, message, instead))
 	}
 }
 

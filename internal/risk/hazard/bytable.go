@@ -20,10 +20,13 @@ func (c *invocation) uses() (prints taint) {
 			if !u.words.among(own) {
 				continue
 			}
-			if u.effect == "publish.deploy" && c.deploysAside() {
+			if u.effect == "publish.deploy" && c.deploysAside() || u.effect == "destroy.cloud" && c.bringsHere() {
 				continue
 			}
-			if u.effect != "" {
+			switch {
+			case u.effect == "destroy.format" && c.formatsTakenOut():
+				c.report("destroy.device", 0, c.at)
+			case u.effect != "":
 				c.report(u.effect, u.weight, c.at)
 			}
 			prints |= u.prints

@@ -242,6 +242,12 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 			weight = 0.7
 		}
 	}
+	if strings.HasSuffix(pl.name, "core_pattern") && content.known && !strings.HasPrefix(strings.TrimSpace(content.text), "|") {
+		code, weight = "destroy.config", 0.5 // the name of a file, and no program that the system runs
+	}
+	if strings.Contains(pl.name, "/udev/") && content.known && content.text != "" && (strings.Contains(content.text, "RUN") || strings.Contains(content.text, "PROGRAM") || strings.Contains(content.text, "IMPORT")) {
+		weight = 0.82 // what the rule has run
+	}
 	if code == "log.history" && appends && content.text != "" {
 		weight = 0.4
 	}

@@ -871,6 +871,24 @@ var registries = map[string][]string{
 	"twine": {"--repository-url"}, "dotnet": {"--source", "-s"}, "nuget": {"-Source", "-source"}, "gem": {"--host"}, "uv": {"--publish-url"},
 }
 
+// mavenFolder is a repository of Maven's that is a folder of this machine.
+var mavenFolder = lazyregexp.New(`^-DaltDeploymentRepository=(?:[\w.-]+::(?:\w+::)?)?file:(?:///|/[^/]|[^/])`)
+
+// bringsHere reports whether what a store is made like is a folder of the project: what is deleted in it
+// is there to be brought again.
+func (c *invocation) bringsHere() bool {
+	at := slices.IndexFunc(c.args, func(a flow) bool { return a.text == "sync" })
+	if !listed("aws rclone", c.name) || at < 0 || at+2 >= len(c.args) {
+		return false
+	}
+	from, to := c.args[at+1], c.args[at+2]
+	if !from.known || !to.known || !strings.Contains(from.text, ":") || strings.ContainsAny(to.text, ":~$*") || strings.HasPrefix(from.text, "-") || strings.HasPrefix(to.text, "-") || strings.HasPrefix(to.text, "/") {
+		return false
+	}
+	f := normalPath(to.text)
+	return f.text != "" && f.turns == 0 && f.text[0] != '.' && !c.wide(to.text) && (c.cwd == "" || !c.wide(c.from(to.text)))
+}
+
 // publishesHere reports whether what a command publishes goes no further than this machine.
 func (c *invocation) publishesHere() bool {
 	switch {
@@ -878,6 +896,9 @@ func (c *invocation) publishesHere() bool {
 		return false
 	case c.name == "docker" || c.name == "podman":
 		return c.pushesHere()
+	}
+	if listed("mvn mvnw mvnd", c.name) {
+		return slices.ContainsFunc(c.args, func(a flow) bool { return a.known && mavenFolder.MatchString(a.text) })
 	}
 	options, places := registries[c.name], 0
 	for i, a := range c.args {

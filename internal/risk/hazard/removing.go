@@ -3,6 +3,8 @@ package hazard
 import (
 	"path"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Programs that take away: rm, shred, dd, truncate.
@@ -208,6 +210,23 @@ func (c *invocation) shred() flow {
 	return flow{}
 }
 
+// takenOut is a device that may be a card or a stick, and is not where systems are started from: which
+// it is, only the machine knows.
+var takenOut = lazyregexp.New(`^/dev/(?:sd[b-z]\d*|mmcblk\d+(?:p\d+)?|r?disk(?:[2-9]|\d\d)(?:s\d+)?)$`)
+
+// formatsTakenOut reports whether all devices that the command is told of may be cards or sticks.
+func (c *invocation) formatsTakenOut() bool {
+	named := false
+	for _, a := range c.args {
+		if strings.Contains(a.text, "/dev/") {
+			if named = true; !a.known || !takenOut.MatchString(a.text) {
+				return false
+			}
+		}
+	}
+	return named
+}
+
 func (c *invocation) dd() flow {
 	in, out := flow{taint: c.in.taint, text: c.in.text, known: c.in.known}, ""
 	empties, names := false, taint(0)
@@ -225,9 +244,12 @@ func (c *invocation) dd() flow {
 		return in
 	}
 	if pl := placeOf(out); strings.HasPrefix(pl.name, "/dev/") && pl.write > 0 {
-		if empties {
+		switch {
+		case empties:
 			c.report("destroy.disk", 0.82, c.at)
-		} else {
+		case takenOut.MatchString(out):
+			c.report("destroy.device", 0, c.at)
+		default:
 			c.report("destroy.format", 0, c.at)
 		}
 		return flow{}
@@ -256,8 +278,15 @@ func (c *invocation) makesTemporary() flow {
 			return c.ordinary()
 		}
 	}
-	return flow{text: "/tmp/$mktemp"}
+	if dir := strings.TrimSuffix(c.path, "mktemp"); dir != "" && dir != "/bin/" && dir != "/usr/bin/" || c.vars["PATH"].text != "" {
+		return flow{text: "/tmp/$mktemp"} // somebody's own program of that name may print any
+	}
+	return flow{text: "/tmp/" + NewName}
 }
+
+// NewName stands for the name of what mktemp makes: whatever lies there already has another. No
+// variable's value can make this text lead to something else.
+const NewName = "$mktemp.newly-made"
 
 // overwrites judges that what lies under a name is overwritten with something else: of one file that is
 // daily work, of all that somebody works on, or of a folder in which people keep theirs, it is what
