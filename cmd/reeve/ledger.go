@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,25 +167,27 @@ func (v *verification) run(ctx context.Context, c reeve.Config, store store.Stor
 
 // verifiedLog is what programs are told of a log that was verified.
 type verifiedLog struct {
-	Log       uint32   `json:"log"`
-	Holds     bool     `json:"holds"`
-	OtherKey  bool     `json:"other_key,omitzero"` // another node's: it was not looked at
-	Records   uint64   `json:"records"`
-	Pruned    uint64   `json:"pruned,omitzero"`
-	Contents  uint64   `json:"contents"`
-	Without   uint64   `json:"without_contents"`
-	Confirmed uint64   `json:"confirmed"`       // records below it stand under a checkpoint that was given
-	Former    uint64   `json:"former,omitzero"` // records that another key signed
-	Proved    bool     `json:"former_proved,omitzero"`
-	Unproved  int      `json:"unproved,omitzero"`
-	Unchecked int      `json:"unchecked,omitzero"`
-	Problems  []string `json:"problems"`
-	More      int      `json:"more_problems,omitzero"`
+	Log      uint32 `json:"log"`
+	Holds    bool   `json:"holds"`
+	OtherKey bool   `json:"other_key,omitzero"` // another node's: it was not looked at
+	Records  uint64 `json:"records"`
+	Pruned   uint64 `json:"pruned,omitzero"`
+	Contents uint64 `json:"contents"`
+	Without  uint64 `json:"without_contents"`
+	// Missing is how often which of what records commit to is not there.
+	Missing   map[string]uint64 `json:"missing_contents,omitempty"`
+	Confirmed uint64            `json:"confirmed"`       // records below it stand under a checkpoint that was given
+	Former    uint64            `json:"former,omitzero"` // records that another key signed
+	Proved    bool              `json:"former_proved,omitzero"`
+	Unproved  int               `json:"unproved,omitzero"`
+	Unchecked int               `json:"unchecked,omitzero"`
+	Problems  []string          `json:"problems"`
+	More      int               `json:"more_problems,omitzero"`
 }
 
 func logVerified(r *ledger.Report) verifiedLog {
 	v := verifiedLog{
-		Log: r.Log, Holds: r.OK(), Records: r.Size, Pruned: r.Pruned, Contents: r.Openings, Without: r.Absent,
+		Log: r.Log, Holds: r.OK(), Records: r.Size, Pruned: r.Pruned, Contents: r.Openings, Without: r.Absent, Missing: r.Missing,
 		Confirmed: r.Confirmed, Former: r.Former, Proved: r.FormerProved, Unproved: r.Unproved, Unchecked: r.Unchecked, Problems: []string{}, More: r.More,
 	}
 	for _, p := range r.Problems {
@@ -227,6 +231,19 @@ func signedWith(ctx context.Context, store ledger.Reader, log uint32, key string
 	return err == nil
 }
 
+// missingContents lists what is not beside the log of what records commit to. Whether it was erased, has
+// expired or was never kept is in the records of that, and in the settings of that time.
+func missingContents(fields map[string]uint64) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		list = append(list, fmt.Sprintf("%s of %d", name, fields[name]))
+	}
+	if list == nil {
+		return ""
+	}
+	return ": the " + strings.Join(list, ", the ")
+}
+
 func printReport(w io.Writer, r *ledger.Report) {
 	if r.OK() {
 		fmt.Fprintf(w, "log %d holds: %d records, every hash and signature agrees\n", r.Log, r.Size)
@@ -246,7 +263,7 @@ func printReport(w io.Writer, r *ledger.Report) {
 	if !r.OK() { // what is wrong can be with them, and stands above
 		committed = ""
 	}
-	fmt.Fprintf(w, "  contents    %d records have them beside the log%s; %d do not, or no longer\n", r.Openings, committed, r.Absent)
+	fmt.Fprintf(w, "  contents    %d records have all that they commit to beside the log%s; %d do not, or no longer%s\n", r.Openings, committed, r.Absent, missingContents(r.Missing))
 	if r.Confirmed > 0 {
 		fmt.Fprintf(w, "  anchored    records below %d stand under a checkpoint that you gave: as sure as the place where it was kept\n", r.Confirmed)
 	}

@@ -352,3 +352,35 @@ func TestWrongKey(t *testing.T) {
 		t.Error("nonsense is taken for a key")
 	}
 }
+
+// TestThreat03HalfRemoved: who takes away only a part of what lies beside a record is seen: each
+// field that a record commits to is looked for, and not whether anything is there.
+func TestThreat03HalfRemoved(t *testing.T) {
+	for _, table := range []string{"opening", "fact"} {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		l := openLog(t, s)
+		fill(t, s, l, 10)
+		before := verifyOK(t, s)
+		l.Close()
+		s.Close()
+		c, err := sqlite.OpenConn(filepath.Join(dir, "reeve.db"), sqlite.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		database{t, c}.exec(`DELETE FROM ` + table)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err = storesqlite.Open(dir, storesqlite.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := verify(t, s)
+		s.Close()
+		if len(before.Missing) != 0 || before.Openings != 10 || after.Openings != 0 || after.Absent != 10 || len(after.Missing) == 0 {
+			t.Errorf("%s: %d whole and %v missing before, %d whole, %d not, %v missing after", table, before.Openings, before.Missing, after.Openings, after.Absent, after.Missing)
+		}
+		t.Log(table, after.Missing)
+	}
+}

@@ -45,9 +45,11 @@ type Report struct {
 	Log    uint32
 	Size   uint64
 	Pruned uint64 // records below it were removed on purpose
-	// Openings is how many records have what they commit to beside them, and
-	// Absent how many have it no more, or never had.
+	// Openings is how many records have all that they commit to beside them, and Absent how
+	// many have some or all of it no more, or never had. Missing is how often which of it is
+	// not there, by the fields' names.
 	Openings, Absent uint64
+	Missing          map[string]uint64
 	// Noted says that the records below it stand under a checkpoint of which the
 	// database says that it was published at NotedAt, outside of this machine's log.
 	// Nobody has looked there: whoever writes the database writes this note, too.
@@ -368,8 +370,9 @@ type found struct {
 	root     *tlog.Hash  // the tile's own hash; nil if missing or not complete
 	count    uint64      // of records
 	records  []Record    // those that can be read and are at their place
-	openings uint64      // how many of them have what they commit to beside them
-	problems []Problem   // of the tile by itself
+	openings uint64      // how many of them have all that they commit to beside them
+	missing  [fields]uint64
+	problems []Problem // of the tile by itself
 }
 
 // tiles checks all records. Tiles are read on every processor, some ahead of the one
@@ -458,6 +461,15 @@ func (a *audit) tile(t *found) (err error) {
 	if !a.opt.SkipOpenings {
 		a.report.Openings += t.openings
 		a.report.Absent += uint64(len(t.records)) - t.openings
+		for f, n := range t.missing {
+			if n == 0 {
+				continue
+			}
+			if a.report.Missing == nil {
+				a.report.Missing = map[string]uint64{}
+			}
+			a.report.Missing[Field(f).String()] += n
+		}
 	}
 	if t.kept == nil && t.all {
 		t.kept = t.fresh
@@ -653,19 +665,21 @@ func (a *audit) judge(t *found, keptSigned, freshSigned bool) {
 
 // openings checks what lies beside a tile's records.
 func (a *reader) openings(t *found) error {
-	beside := make(map[uint64]bool, len(t.records)) // records that have contents, or facts
+	beside := make([][fields]bool, len(t.records)) // what each record has: of its contents, and of its facts
 	for _, read := range []func(context.Context, uint32, uint64, uint64, func(uint64, []byte) error) error{a.store.Openings, a.store.Facts} {
-		rest := t.records
+		rest, at := t.records, 0
 		err := read(a.ctx, a.opt.Log, t.from, t.to, func(index uint64, data []byte) error {
 			for len(rest) > 0 && rest[0].Index < index {
-				rest = rest[1:]
+				rest, at = rest[1:], at+1
 			}
 			if len(rest) == 0 || rest[0].Index != index {
 				return nil // of a record that is missing, or not at its place
 			}
 			r := &rest[0]
-			beside[index] = true
 			o, err := parseOpening(data, a.part)
+			for f := range o {
+				beside[at][f] = beside[at][f] || o[f].present
+			}
 			if err == nil {
 				err = r.check(&o)
 			}
@@ -678,7 +692,18 @@ func (a *reader) openings(t *found) error {
 			return fmt.Errorf("read the openings of records %s to %s: %w", a.id(t.from), a.id(t.to-1), err)
 		}
 	}
-	t.openings = uint64(len(beside))
+	for i := range t.records {
+		all := true
+		for f, c := range t.records[i].Commitments {
+			if c != (Commitment{}) && !beside[i][f] {
+				all = false
+				t.missing[f]++
+			}
+		}
+		if all {
+			t.openings++
+		}
+	}
 	return nil
 }
 
