@@ -311,7 +311,11 @@ type Action struct {
 	// push goes to the branch of that name; else empty.
 	Branch string
 	// Links are the links on this machine's disk that the act's words lead through, where reeve looked.
-	Links  []Link
+	Links []Link
+	// Unkept are the files of that folder that hold secrets by their names and that git would take into
+	// the repository with all that lies there: it has them not yet, and does not ignore them. Only where
+	// reeve looked.
+	Unkept []string
 	GoesBy *GoesBy   // the files that the agent goes by there; nil where it does not say
 	SaidAt time.Time // the caller's timestamp; zero when none
 	// Places are the names by which a file is known on this machine, whatever it is called:

@@ -436,7 +436,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 			return act.Decision{}, nil, err
 		}
 	}
-	a.Branch, a.Links = target.Branch(a), target.Links(a)
+	a.Branch, a.Links, a.Unkept = target.Branch(a), target.Links(a), target.Unkept(a)
 	read := hazard.Read(a)
 	g.defend(a, read)
 	if g.cfg.Score != nil && a.IsCall() {

@@ -365,6 +365,9 @@ func (s *State) kept(st *Step, read *hazard.Reading) {
 			holds = append(slices.Clip(holds), pair[1])
 		}
 	}
+	for _, f := range read.Written() {
+		holds = append(slices.Clip(holds), f.Keeps...) // who runs it is seldom seen to do this
+	}
 	for _, name := range holds {
 		if len(st.files) < maxFacts {
 			st.files = append(st.files, factOf(factSecret, name, 1))

@@ -152,6 +152,7 @@ type assessor struct {
 	began     string            // the folder in which the call is made, if that is known
 	start     string            // the folder in which its commands begin, if that is known
 	branch    string            // that is checked out there, if that is known
+	unkept    []string          // files of secrets there that the repository would take in: see act.Action
 	moved     bool              // a command may have checked out another one
 	went      string            // where cd led from there, as it was spelled
 	runFiles  []string          // by their names, if the call did not write them
@@ -164,7 +165,7 @@ type assessor struct {
 	altersRun bool              // what is run is the text of a file that a filter has changed
 	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
-	staged    int               // what was added to a repository: stagedSecret
+	staged    bool              // a file of secrets was added to a repository
 	linked    [][2]string       // names that the call made for others, and where they lead
 	made      [][2]string       // files of which others were made, and these
 	keptIn    []string          // files into which a secret was put, by their names
@@ -599,6 +600,8 @@ func (a *assessor) read(c *call) {
 	}
 	if a.depth == 0 {
 		a.services(c)
+		a.gitTool(c)
+		a.movedByTool(c)
 	}
 }
 

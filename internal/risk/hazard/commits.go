@@ -120,6 +120,21 @@ func (c *invocation) copiesInto(name string) {
 	}
 }
 
+// movedByTool follows what a tool copies or moves that is no shell.
+func (a *assessor) movedByTool(c *call) {
+	paths := c.paths()
+	if len(paths) < 2 || !anyOf(c.words, movingTools) {
+		return
+	}
+	from, to := paths[0], scriptName(paths[len(paths)-1])
+	if name := scriptName(from); name != "" && to != "" && len(a.pairs) < maxRan {
+		a.pairs = append(a.pairs, [2]string{name, to})
+	}
+	if to != "" && stagedSecret(from) && len(a.keptIn) < maxRan {
+		a.keptIn = append(a.keptIn, to)
+	}
+}
+
 // keeps notes that what a place of secrets holds is somewhere now.
 func (s *shell) keeps(name string) {
 	if name != "" && len(s.keptIn) < maxRan && !slices.Contains(s.keptIn, name) {

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -288,7 +289,7 @@ func (c *invocation) pushes(verb string, args []flow, settings [][2]string) {
 	if p.overwrites(settled) {
 		c.report("publish.history", 0, c.at)
 	}
-	if c.staged&stagedSecret != 0 && !p.shows && (c.staged&stagedIgnored != 0 || !listed("origin upstream", p.repositories()[0])) {
+	if c.staged && !p.shows {
 		c.report("secret.shown", 0.6, c.at)
 	}
 }
@@ -329,32 +330,63 @@ func (c *invocation) keepsBranch() bool {
 	return listed("add commit status log diff show fetch rev-parse push tag stash", words[0].text) || words[0].text == "rebase" && len(words) < 3
 }
 
-// What of files that hold passwords or keys the script has added to a repository.
-const (
-	stagedSecret  = 1 << iota // such a file
-	stagedIgnored             // although the repository says that it keeps none
-)
-
-// stages remembers that files of passwords or keys are added. Where they are pushed then, others have
-// them: the repository's own place may be meant for that, another one is not, and what is ignored
-// was to stay.
+// stages remembers that files of passwords or keys are added. Where they are pushed then, by this call
+// or by a later one, others have them.
 func (c *invocation) stages(args []flow) {
-	forced, secret := false, false
+	if slices.ContainsFunc(args, func(a flow) bool { return listed("-n --dry-run", a.text) }) {
+		return
+	}
+	forced := slices.ContainsFunc(args, func(a flow) bool {
+		return a.text == "--force" || strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "f")
+	})
 	for _, a := range args {
 		switch t := a.text; {
-		case t == "--force" || strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "--") && strings.Contains(t, "f"):
-			forced = true
+		case listed(". ./ * :/ :", t), listed("-A --all", t):
+			c.staged = c.staged || len(c.unkept) > 0 && !c.other
 		case !strings.HasPrefix(t, "-"):
-			pl := placeOf(normalPath(t).text)
-			secret = secret || pl.read >= 0.35 && (strings.HasPrefix(pl.reads, "secret.") || pl.reads == "path.sensitive" && !strings.HasPrefix(pl.name, "/"))
+			c.staged = c.staged || InProjects(t) || forced && stagedSecret(t)
 		}
 	}
-	if secret {
-		c.staged |= stagedSecret
-		if forced {
-			c.staged |= stagedIgnored
+	if c.staged {
+		c.keeps(repository)
+	}
+}
+
+// stagedSecret reports whether a file holds passwords or keys by its name, and lies in a project.
+func stagedSecret(name string) bool {
+	pl := placeOf(normalPath(name).text)
+	return pl.read >= 0.35 && (strings.HasPrefix(pl.reads, "secret.") || pl.reads == "path.sensitive" && !strings.HasPrefix(pl.name, "/"))
+}
+
+// InProjects reports whether a file of this name in a project holds passwords or keys, and is meant to stay
+// where it is: settings of other programs in which some stand are often kept with the rest.
+func InProjects(name string) bool {
+	return stagedSecret(name) && (strings.HasPrefix(path.Base(slashed(name)), ".env") || strings.HasPrefix(placeOf(normalPath(name).text).reads, "secret."))
+}
+
+// gitTool reads a tool that is named for a subcommand of Git, which puts something into a repository or
+// sends it, as that.
+func (a *assessor) gitTool(c *call) {
+	if len(c.words) < 2 || !slices.Contains(c.words, "git") {
+		return
+	}
+	verb := c.words[len(c.words)-1]
+	if !listed("add stage commit push", verb) {
+		return
+	}
+	argv := []string{"git", verb}
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		switch name := c.nameOf(l); {
+		case listed("repopath repository repo cwd directory workdir", name) || len(argv) >= maxWords || strings.HasPrefix(l.Text, "-"):
+		case verb == "commit" && listed("message msg m title body", name):
+			argv = append(argv, "-m", l.Text)
+		case verb != "commit":
+			argv = append(argv, l.Text)
 		}
 	}
+	a.pointer, a.size = "", 0
+	a.argv(argv, span{})
 }
 
 // decidesPush reports whether a setting may say where a push goes.

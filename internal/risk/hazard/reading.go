@@ -75,12 +75,17 @@ func (r *Reading) Watch(w *Watch) {
 	folders := r.Folders()
 	a := newAssessor(Default())
 	a.watch = &noting
-	a.begins(r.of.Folder, folders[0])
-	a.leadsBy(r.of.Links)
-	a.branch = r.of.Branch
+	r.places(a, folders[0])
 	a.read(r.sorted())
 	r.assessment, r.done = r.elsewhereToo(a.assessment(), Default(), folders), true
 	r.brings = len(a.written)+len(a.copies)+len(a.foreign)+len(a.unpacked)+len(a.removed)+len(a.remotes) > 0
+}
+
+// places tells an assessor where the call is made, and what is known of the repository there.
+func (r *Reading) places(a *assessor, folder string) {
+	a.begins(r.of.Folder, folder)
+	a.leadsBy(r.of.Links)
+	a.branch, a.unkept = r.of.Branch, r.of.Unkept
 }
 
 // read reads the call unless somebody has.
@@ -108,9 +113,7 @@ func (r *Reading) Assess(t *Table) Assessment {
 	if t != Default() {
 		folders := r.Folders()
 		a := newAssessor(t)
-		a.begins(r.of.Folder, folders[0])
-		a.leadsBy(r.of.Links)
-		a.branch = r.of.Branch
+		r.places(a, folders[0])
 		a.read(r.sorted())
 		return r.elsewhereToo(a.assessment(), t, folders)
 	}
@@ -123,9 +126,7 @@ func (r *Reading) Through(t *Table) Assessment {
 	folders := r.Folders()
 	a := newAssessor(t)
 	a.tunnelled = true
-	a.begins(r.of.Folder, folders[0])
-	a.leadsBy(r.of.Links)
-	a.branch = r.of.Branch
+	r.places(a, folders[0])
 	a.read(r.sorted())
 	return r.elsewhereToo(a.assessment(), t, folders)
 }

@@ -22,10 +22,12 @@ const unreadEnd = 0.5
 // package's scripts only what they name is run; nil for all of it. Of data, prose, and what is
 // compiled nothing is told.
 func (t *Table) RunsFile(name, text string, words []string) (does []Finding, takes []string) {
-	return t.runsFile(name, text, words, 0)
+	does, takes, _ = t.runsFile(name, text, words, 0)
+	return does, takes
 }
 
-func (t *Table) runsFile(name, text string, words []string, inFiles int) (does []Finding, takes []string) {
+// runsFile tells besides into which files running it puts what a place of secrets holds.
+func (t *Table) runsFile(name, text string, words []string, inFiles int) (does []Finding, takes, keeps []string) {
 	a := newAssessor(t)
 	a.runs, a.inFiles = true, inFiles
 	if len(text) > maxProgram {
@@ -34,19 +36,19 @@ func (t *Table) runsFile(name, text string, words []string, inFiles int) (does [
 	a.size = len(text)
 	base := path.Base(slashed(strings.TrimSpace(name)))
 	if !a.runsFile(base, text, words) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	a.findings = withoutNotes(a.findings)
 	if clear(a.seen); a.cut {
 		a.report("shell.written_run", unreadEnd, span{0, len(text)})
 	}
 	if takes = a.runFiles; words != nil && base == "package.json" {
-		return a.findings, takes // of its other scripts nothing is run
+		return a.findings, takes, a.keptIn // of its other scripts nothing is run
 	}
 	for _, taken := range takenIn(strings.ToLower(base), text) {
 		takes = noted(takes, taken)
 	}
-	return a.findings, takes
+	return a.findings, takes, a.keptIn
 }
 
 // With tells what the call would do beyond what is found in it alone, where these files hold these

@@ -25,6 +25,7 @@ type File struct {
 	Path   string   // as the call names it
 	Sure   bool     // it is written whatever else the call does
 	Takes  []string // the files that it takes in, or has run, by their names
+	Keeps  []string // the files into which running it would put what a place of secrets holds
 	Text   string   // what is written
 	Adds   bool     // it is written behind what the file holds already
 	// Changed says that it is written to, and what it holds then is not known.
@@ -313,7 +314,7 @@ func (r *Reading) filesWritten() (files []File) {
 			return
 		}
 		if f.Text != "" {
-			f.Weight, f.Takes = t.ifRun(f.Name, f.Text)
+			f.Weight, f.Takes, f.Keeps = t.ifRun(f.Name, f.Text)
 			f.Inside = max(f.Weight, t.ifTaken(f.Name, f.Text))
 		}
 		files = append(files, f)
@@ -381,10 +382,11 @@ func (r *Reading) IsEdit() bool {
 	return strings.Contains(tool, "append") || strings.Contains(tool, "insert")
 }
 
-// ifRun is how grave it would be to run a file, and which files it takes in or has run.
-func (t *Table) ifRun(name, text string) (weight float64, takes []string) {
-	findings, takes := t.runsFile(name, text, nil, 1)
-	return graveness(findings), slices.DeleteFunc(takes, func(name string) bool { return everyModule[strings.TrimSuffix(name, ".py")] })
+// ifRun is how grave it would be to run a file, which files it takes in or has run, and into which it
+// would put a secret.
+func (t *Table) ifRun(name, text string) (weight float64, takes, keeps []string) {
+	findings, takes, keeps := t.runsFile(name, text, nil, 1)
+	return graveness(findings), slices.DeleteFunc(takes, func(name string) bool { return everyModule[strings.TrimSuffix(name, ".py")] }), keeps
 }
 
 // ifTaken is how grave it would be to run what stands in a file: of a script or a source all of

@@ -1,0 +1,71 @@
+package target
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"reeve.example/reeve/act"
+)
+
+// TestUnkept: what Git itself would add of a folder's files of secrets is what is told.
+func TestUnkept(t *testing.T) {
+	for name, test := range map[string]struct {
+		ignore  string
+		tracked bool
+		below   string // the folder in which the call is made
+		command string
+		want    []string
+	}{
+		"not ignored":    {command: "git add -A", want: []string{".env"}},
+		"ignored":        {ignore: ".env\n", command: "git add -A"},
+		"by a pattern":   {ignore: "# settings\n.env*\n", command: "git add ."},
+		"taken back":     {ignore: ".env*\n!.env\n", command: "git add .", want: []string{".env"}},
+		"anywhere":       {ignore: "**/.env\n", command: "git add ."},
+		"had already":    {tracked: true, command: "git add ."},
+		"below":          {below: "app", command: "git add .", want: []string{".env"}},
+		"below, had":     {below: "app", tracked: true, command: "git add ."},
+		"below, ignored": {below: "app", ignore: ".env\n", command: "git add ."},
+		"another call":   {command: "git status"},
+		"no git":         {command: "npm add left-pad"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := filepath.Join(root, test.below)
+			git := func(args ...string) {
+				t.Helper()
+				cmd := exec.Command("git", args...)
+				cmd.Dir = at
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("git %v: %v\n%s", args, err, out)
+				}
+			}
+			if err := os.MkdirAll(at, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for file, text := range map[string]string{filepath.Join(root, ".gitignore"): test.ignore, filepath.Join(at, ".env"): "A=b\n", filepath.Join(at, ".env.example"): "A=\n", filepath.Join(at, "main.go"): "package main\n"} {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if cmd := exec.Command("git", "init", "-q", root); cmd.Run() != nil {
+				t.Skip("git is not there")
+			}
+			git("add", "main.go")
+			if test.tracked {
+				git("add", "-f", ".env")
+			}
+			a := &act.Action{Kind: act.ToolCall, Resource: "bash", Canonical: "bash", Folder: at, Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: test.command}}}
+			if diff := cmp.Diff(test.want, Unkept(a), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
