@@ -1,7 +1,6 @@
 package guardian
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,46 +18,15 @@ import (
 // to a program: of Python and JavaScript what they do, of all others the paths that they put
 // together, the commands that they start, and what they call to write, remove and end.
 
-// runnersOf are programs that run, or make a program of, the files that they are given: behind
-// each the ends of the files' names that it finds by itself in the folders that it is given.
-var runnersOf = func() map[string]string {
-	m := map[string]string{}
-	for _, row := range [][2]string{
-		{"go gotestsum mage air dlv tinygo", ".go"},
-		{"cargo rustc trunk", ".rs"},
-		{"gcc cc clang g++ c++ clang++ tcc zig nvcc emcc musl-gcc cosmocc", ""},
-		{"cmake meson ninja bazel bazelisk buck2 scons", ".c .cc .cpp .go .rs .java"},
-		{"javac java kotlinc kotlin kotlinc-jvm groovy groovyc scala scalac scala-cli jbang jshell", ""},
-		{"mvn mvnw mvnd gradle gradlew sbt ant mill", ".java .kt .kts .scala .groovy"},
-		{"dotnet csc mcs msbuild csi dotnet-script", ".cs .fs .vb .csx .fsx"},
-		{"swift swiftc xcodebuild", ".swift"},
-		{"nim nimble crystal v dart flutter ghc runghc runhaskell ocaml ocamlfind fpc dmd rdmd ldc2 gfortran odin", ".nim .cr .v .dart .hs .ml .pas .d .f90 .odin"},
-		{"stack cabal dune", ".hs .ml"},
-		{"pytest py.test tox nox pypy uv poetry pipenv hatch pdm rye trial nosetests nose2 ward behave robot coverage python", ".py"},
-		{"jest vitest mocha ava tap jasmine playwright cypress npx npm pnpm yarn bun bunx deno tsx ts-node ts-node-esm node wtr karma swc-node esno jiti", ".js .ts .mjs .cjs .mts .cts .jsx .tsx"},
-		{"mix elixir iex rebar3 erlc escript", ".ex .exs .erl"},
-		{"rspec rake bundle minitest cucumber", ".rb"},
-		{"phpunit pest composer php", ".php"},
-		{"prove perl", ".t .pl .pm"},
-		{"vim vi nvim ex gvim view emacs", ""},
-		{"ansible ansible-playbook ansible-pull", ""},
-		{"lua luajit busted ruby r rscript tclsh julia guile sbcl racket", ""},
-	} {
-		for name := range strings.FieldsSeq(row[0]) {
-			m[name] = row[1]
-		}
-	}
-	return m
-}()
-
-// finds are the words by which such a program is told to look for its files itself; for those that
-// are not here it always does.
-var finds = map[string]map[string]bool{
-	"go": words("run test build install generate tool vet"), "cargo": words("run r test t build b bench check nextest"), "uv": words("pytest"), "poetry": words("pytest"), "pipenv": words("pytest"), "hatch": words("test run"), "pdm": words("test pytest"), "rye": words("test pytest"),
-	"python": words("pytest unittest nose2 tox nox"), "coverage": words("pytest unittest"), "npx": words("jest vitest mocha ava tap jasmine playwright cypress"), "bunx": words("jest vitest mocha"), "npm": words("jest vitest mocha test t"), "pnpm": words("jest vitest mocha test t"), "yarn": words("jest vitest mocha test"),
-	"bun": words("test"), "deno": words("test bench"), "node": words("--test"), "dotnet": words("run test build watch publish"), "bundle": words("rspec rake cucumber minitest"), "swift": words("run test build"), "zig": words("build"), "mix": words("test run compile"),
-	"php": {}, "perl": {}, "elixir": {}, "iex": {}, "escript": {}, "tsx": {}, "ts-node": {}, "pypy": {}, "composer": words("test"), "tinygo": words("run test build"), "crystal": words("spec"), "nim": {}, "dart": words("test run"), "rustc": {}, "ghc": {}, "runghc": {}, "ocaml": {}, "dmd": {}, "fpc": {}, "gfortran": {},
-}
+// builders are programs that run, or make a program of, the files that they are given.
+var builders = words(`go gotestsum mage air dlv tinygo cargo rustc trunk gcc cc clang g++ c++ clang++ tcc zig nvcc emcc musl-gcc cosmocc cmake meson
+	ninja bazel bazelisk buck2 scons javac java kotlinc kotlin kotlinc-jvm groovy groovyc scala scalac scala-cli jbang jshell mvn mvnw
+	mvnd gradle gradlew sbt ant mill dotnet csc mcs msbuild csi dotnet-script swift swiftc xcodebuild nim nimble crystal v dart
+	flutter ghc runghc runhaskell ocaml ocamlfind fpc dmd rdmd ldc2 gfortran odin stack cabal dune pytest py.test tox nox pypy uv
+	poetry pipenv hatch pdm rye trial nosetests nose2 ward behave robot coverage python jest vitest mocha ava tap jasmine playwright
+	cypress npx npm pnpm yarn bun bunx deno tsx ts-node ts-node-esm node wtr karma swc-node esno jiti mix elixir iex rebar3 erlc
+	escript rspec rake bundle minitest cucumber phpunit pest composer php prove perl vim vi nvim ex gvim view emacs ansible
+	ansible-playbook ansible-pull lua luajit busted ruby r rscript tclsh julia guile sbcl racket`)
 
 const (
 	maxSources     = 512     // files of programs that are read of one act
@@ -69,13 +37,13 @@ const (
 // evaluated are the interpreters of the languages that hazard parses.
 var evaluated = lazyregexp.New(`^(?:python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|tsx|ts-node)$`)
 
-// programFiles reads the files of programs that a command runs, or makes a program of.
+// programFiles reads the files of programs that a command is given to run, or to make a program of.
+// What a build or a runner of tests finds by itself is not read here, but where the session wrote it
+// (see Runs): a project that is about agents, as this one is, has tests that look like all of this.
 func (e *examination) programFiles(c *hazard.Command, name string) {
-	ends, ok := runnersOf[name]
-	if !ok {
+	if !builders[name] {
 		return
 	}
-	var named []string
 	for i, w := range c.Words {
 		if i > 256 {
 			break
@@ -83,60 +51,18 @@ func (e *examination) programFiles(c *hazard.Command, name string) {
 		if _, value, said := strings.Cut(w, "="); said {
 			w = value
 		}
-		if w != "" && w[0] != '-' && len(w) < 1024 && !strings.ContainsAny(w, " \n$`") {
-			named = append(named, w)
+		if w == "" || w[0] == '-' || w == name || len(w) >= 1024 || strings.ContainsAny(w, " \n$`") {
+			continue
 		}
-	}
-	var dirs []string
-	for _, w := range append(named, ".") {
-		up := strings.TrimSuffix(strings.TrimSuffix(w, "..."), "/")
-		if w == "..." || up == "" {
-			up = "."
-		}
-		for _, parts := range e.readings(up, c.Dirs) {
+		for _, parts := range e.readings(w, c.Dirs) {
 			if slices.ContainsFunc(parts, isPattern) {
 				continue
 			}
 			at := filepath.FromSlash("/" + strings.Join(parts, "/"))
-			info, err := os.Stat(at)
-			switch {
-			case err != nil:
-			case info.IsDir() && len(parts) > 1 && !slices.Contains(dirs, at):
-				dirs = append(dirs, at)
-			case info.Mode().IsRegular() && (w != name):
+			if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
 				e.source(at, c.Dirs)
 			}
 		}
-	}
-	looks, some := finds[name]
-	if ends == "" || some && !slices.ContainsFunc(c.Words, func(w string) bool { return looks[w] }) {
-		return
-	}
-	if len(dirs) > 1 && !slices.Contains(named, ".") && (name == "go" || name == "pytest") {
-		dirs = dirs[:len(dirs)-1] // the folders that are named, and no other
-	}
-	var found []string
-	left := maxOverlooked
-	for _, dir := range dirs {
-		if len(split(filepath.ToSlash(dir))) <= len(split(e.g.home)) && strings.HasPrefix(e.g.home+"/", filepath.ToSlash(dir)+"/") {
-			continue // the home folder, or one above it
-		}
-		_ = filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
-			switch left--; {
-			case left < 0:
-				return fs.SkipAll
-			case err != nil:
-				return fs.SkipDir
-			case d.IsDir() && at != dir && (passedOver[d.Name()] || d.Name() == "vendor"):
-				return fs.SkipDir
-			case d.Type().IsRegular() && slices.Contains(strings.Fields(ends), filepath.Ext(at)) && !slices.Contains(found, at):
-				found = append(found, at)
-			}
-			return nil
-		})
-	}
-	for _, at := range found {
-		e.source(at, c.Dirs)
 	}
 }
 
@@ -151,8 +77,12 @@ func (e *examination) source(at string, dirs []string) {
 		return
 	}
 	e.sourceBytes += len(read)
-	text := string(read)
-	switch ext := strings.ToLower(filepath.Ext(at)); ext {
+	e.sourceText(at, string(read), dirs)
+}
+
+// sourceText looks at what stands in a file of a program, as its language has it.
+func (e *examination) sourceText(name, text string, dirs []string) {
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx":
 		with := "node"
 		if ext == ".py" {

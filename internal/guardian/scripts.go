@@ -108,13 +108,13 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 			}
 			continue
 		}
+		if e.tampersIn(s) {
+			runs = append(runs, act.FileRun{File: s.name, Code: "defense.unhooked", Weight: 0.6})
+		}
 		if slices.ContainsFunc(takes, func(name string) bool {
 			return wrote(name) && !strings.Contains(name, "*") && !slices.ContainsFunc(e.gathered, func(s script) bool { return s.name == name })
 		}) {
 			continue // what the session remembers of these counts
-		}
-		if e.tampersIn(s) {
-			found = append(found, hazard.Finding{Code: "defense.unhooked", Weight: 0.6})
 		}
 		if len(found) == 0 && !s.found {
 			runs = append(runs, act.FileRun{File: s.name})

@@ -144,10 +144,13 @@ var compiled = words(".go .rs .c .h .cc .cpp .cxx .hpp .m .java .kt .scala .cs .
 // tampersIn reports whether a file reaches for what is guarded that a program finds by itself, or
 // makes a program of: a script that is named is looked at with the act.
 func (e *examination) tampersIn(s script) bool {
-	if len(s.text) > maxScript || !s.found && !compiled[strings.ToLower(path.Ext(s.name))] || !e.g.namedIn(s.text) {
+	if len(s.text) > maxScript || !s.found && !compiled[strings.ToLower(path.Ext(s.name))] {
 		return false
 	}
 	own := &examination{g: e.g, a: e.a, folders: e.folders, files: maxScripts, contents: maxScripts, namesLeft: maxNamesIn, tool: e.tool}
-	own.code(s.text)
+	own.sourceText(s.name, s.text, nil)
+	if e.g.namedIn(s.text) {
+		own.code(s.text)
+	}
 	return len(own.found) > 0
 }
