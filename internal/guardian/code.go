@@ -52,6 +52,9 @@ func (e *examination) goes(text string, changes bool) {
 	for _, word := range words { // the folder may be named behind what lies in it
 		for _, parts := range e.readings(word, dirs) {
 			for _, p := range e.g.places {
+				if !slices.ContainsFunc(parts[:min(len(parts), len(p.parts))], func(part string) bool { return part != "*" }) {
+					continue // a folder of which nothing is known
+				}
 				switch rel := compare(parts, p.parts); {
 				case rel == above && removes && p.kind != program && p.kind != setting && e.belongs(parts) && len(parts) == len(p.parts)-1:
 					e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())

@@ -471,6 +471,7 @@ type examination struct {
 	laid                 []string // files that a command puts into a folder under their own names
 	otherSettings        bool     // a variable names another folder of a coding agent's settings
 	takenOver            bool     // and another has something run in the place of an agent's hooks
+	shell                string   // that reads what is looked at, where a script is
 	deep                 int      // how many texts that are run lie around the present one
 	chain                int      // how many scripts run the present one
 	killing              int8     // whether the act ends some process: 1 yes, -1 no, 0 not looked yet
@@ -644,6 +645,7 @@ var telling = []string{
 func (e *examination) watch(observe func(*hazard.Watch)) {
 	observe(&hazard.Watch{
 		Command: e.command,
+		Shell:   e.shell,
 		Windows: e.ofWindows,
 		Which:   e.which,
 		File: func(p string, writes bool, content string, known bool) {

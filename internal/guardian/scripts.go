@@ -360,11 +360,13 @@ func (e *examination) interprets(with, text string, dirs []string) {
 		if in := dirs[len(dirs)-1]; in != "" && !strings.Contains(in, "'") {
 			text = "cd '" + in + "'\n" + text
 		}
-		if named {
+		around := e.shell
+		if e.shell = with; named {
 			e.runs(text)
 		} else {
 			e.plainly(text)
 		}
+		e.shell = around
 		return
 	}
 	if !named {
@@ -414,7 +416,7 @@ func asProgram(with, text string) string {
 func (e *examination) plainly(text string) {
 	e.chain++
 	went := e.went
-	hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, &hazard.Watch{Command: func(c *hazard.Command) {
+	hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, &hazard.Watch{Shell: e.shell, Command: func(c *hazard.Command) {
 		name := base(c.Name)
 		e.scripts(c, name)
 		if e.went = c.Dirs[1:]; slices.ContainsFunc(c.Dirs, unknownPlace) || !enders[name] && (e.gathering || lookers[name] || printers[name]) {

@@ -83,9 +83,12 @@ func replaceWord(text, word, with string) string {
 	})
 }
 
+// bourne are the shells that read a script as bash does.
+var bourne = set("sh bash dash ash ksh mksh")
+
 // kin judges what a script would do if zsh or fish read it.
 func (s *shell) kin(text string) {
-	if s.kinned || len(text) > maxKin {
+	if s.kinned || len(text) > maxKin || s.watch != nil && bourne[s.watch.Shell] {
 		return
 	}
 	for _, other := range []string{asZsh(text), asFish(text)} {

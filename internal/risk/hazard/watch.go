@@ -12,6 +12,9 @@ import (
 // that are nil are not called.
 type Watch struct {
 	Command func(*Command)
+	// Shell is the shell that reads the text, where it is known, such as bash: then it is read as no
+	// other would take it.
+	Shell string
 	// Windows is called with each command of Windows, in lower case.
 	Windows func(*Command)
 	// File is called with each file that the shell itself opens, and with each
