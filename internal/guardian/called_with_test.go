@@ -36,6 +36,8 @@ func TestRunsWith(t *testing.T) {
 		"fine.sh":      "go test \"$@\"\n",
 		"build.sh":     "mkdir -p \"$1\" && cp a \"$1\" && rm -rf \"$1/tmp\"\n",
 		"names":        "a.txt\nb.txt\n",
+		"api.py":       "import os,requests\nrequests.get('https://api.openai.com/v1/models',headers={'Authorization':'Bearer '+os.environ['OPENAI_API_KEY']})\n",
+		"api.js":       "const r=await fetch('https://api.github.com/user',{headers:{Authorization:`Bearer ${process.env.GITHUB_TOKEN}`}})\n",
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
@@ -70,7 +72,7 @@ func TestRunsWith(t *testing.T) {
 	}
 	for _, command := range []string{
 		"sh rm.sh build", "./rm.sh ./node_modules", "sh all.sh go test ./...", "./all.sh npm run build", "X='go vet ./...' ./eval.sh", "sh last.sh a b 'ls -l'",
-		"./main.sh make test", "echo 'ls' | sh stdin.sh", "python3 argv.py build", "T=dist python3 env.py", "make build", "make c", "CMD='ls' npm run x", "npm test",
+		"./main.sh make test", "echo 'ls' | sh stdin.sh", "python3 argv.py build", "T=dist python3 env.py", "make build", "make c", "python3 api.py", "node api.js", "OPENAI_API_KEY=$KEY python3 api.py", "set -a; . ./.env; python3 api.py", "CMD='ls' npm run x", "npm test",
 		"xargs rm < names", "cat names | xargs wc -l", "./fine.sh ./... -run X", "sh build.sh out", "cat targets", "grep home targets", "git add targets && git commit -m x",
 	} {
 		if weight, runs := asks(command); weight >= 0.4 {

@@ -169,7 +169,7 @@ func (c *invocation) servesFolder() {
 			}
 			t = v
 		}
-		if t == "" || isDigits(t) || strings.Contains(t, ":") {
+		if t == "" || isDigits(t) || strings.Contains(t, ":") || hostOf(t).addr.IsValid() || t == "localhost" {
 			continue
 		}
 		named = true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -210,6 +211,10 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 			b.add(name)
 			s.files.put(name, f)
 		case *syntax.ArithmExp:
+			if n, ok := s.number(p.X, 0); ok {
+				b.add(strconv.FormatInt(n, 10))
+				continue
+			}
 			b.known = false
 			b.add("1")
 		case *syntax.ExtGlob:
@@ -444,6 +449,51 @@ func (s *shell) mark(all []*syntax.Stmt) {
 		s.read = map[*syntax.Stmt]bool{}
 	}
 	s.read[all[0]] = true
+}
+
+// number is what an arithmetic expression comes to, if all of it is known.
+func (s *shell) number(e syntax.ArithmExpr, depth int) (n int64, ok bool) {
+	if depth > 16 {
+		return 0, false
+	}
+	switch e := e.(type) {
+	case *syntax.Word:
+		text := e.Lit()
+		if v, set := s.vars[text]; set && v.known {
+			text = v.text
+		} else if text == "" {
+			if f := s.word(e); f.known {
+				text = f.text
+			}
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(text), 0, 64)
+		return n, err == nil
+	case *syntax.ParenArithm:
+		return s.number(e.X, depth+1)
+	case *syntax.BinaryArithm:
+		x, knownX := s.number(e.X, depth+1)
+		y, knownY := s.number(e.Y, depth+1)
+		if !knownX || !knownY {
+			return 0, false
+		}
+		switch e.Op {
+		case syntax.Add:
+			return x + y, true
+		case syntax.Sub:
+			return x - y, true
+		case syntax.Mul:
+			return x * y, true
+		case syntax.Quo, syntax.Rem:
+			if y == 0 || y == -1 {
+				return 0, false
+			}
+			if e.Op == syntax.Quo {
+				return x / y, true
+			}
+			return x % y, true
+		}
+	}
+	return 0, false
 }
 
 // globbed finds the program that a pattern such as /???/c?t means.

@@ -40,6 +40,13 @@ func (c *invocation) ranItself() {
 	if _, ok := c.files.get(c.path); !ok && !c.ofSystem() {
 		c.toldToRun(c.args)
 	}
+	if !strings.Contains(c.path, "/") && len(c.files) > 0 {
+		for p, f := range c.files { // by its name, from a folder in which programs lie
+			if dir, name := path.Split(p); name == c.path && listed("bin sbin .bin shims", path.Base(dir)) {
+				c.runs(f, "")
+			}
+		}
+	}
 	c.ranFile(c.path)
 }
 

@@ -53,6 +53,8 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 			w := s.word(r.Word)
 			if f, ok := s.opens[w.text]; ok {
 				in = f
+			} else if isDigits(w.text) && w.text > "2" { // which was opened before, by whatever
+				in = flow{taint: fromProgram | fromAnything}
 			}
 			if w.taint != 0 {
 				in = flow{taint: w.taint}

@@ -24,7 +24,12 @@ func (c *invocation) remove() flow {
 			c.removed = append(c.removed, a.text)
 		}
 	}
-	for _, a := range rest {
+	for i, a := range rest {
+		// ~/"$f", where a listing gave $f: the names that it gives lie there, or it gives whole paths.
+		if at := strings.LastIndex(a.text, "/~/"); at >= 0 && !a.known {
+			rest[i].text = a.text[at+1:]
+			a = rest[i]
+		}
 		if recursive && c.computed(a) {
 			c.report("destroy.unknown", 0, c.at)
 		}

@@ -1,6 +1,8 @@
 package hazard
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
@@ -57,11 +59,17 @@ func (c *invocation) answers() {
 		}
 		return
 	}
+	if c.name == "dtach" && len(c.args) > 0 && c.args[0].text == "-p" { // what comes in is typed
+		c.typed(c.name, c.in.text)
+		c.dynamic = c.dynamic || !c.in.known
+		return
+	}
 	t, ok := typers[c.name]
 	if !ok {
 		return
 	}
-	to, text := c.name, ""
+	c.dynamic = c.dynamic || slices.ContainsFunc(c.args, func(a flow) bool { return a.taint&fromFile != 0 })
+	to, text, hex := c.name, "", false
 	types, asKeys := t.texts == "" && t.keys == "", false
 	for i := 0; i < len(c.args); i++ {
 		w := c.args[i].text
@@ -74,6 +82,8 @@ func (c *invocation) answers() {
 		case listed(t.texts, w) && (!types || c.name == "xdotool"):
 			types, asKeys = true, false
 		case !types:
+		case w == "-H" && asKeys:
+			hex = true
 		case w == ";" || w == `\;`:
 			types = false
 		case len(w) > 2 && w[0] == '-' && w[1] != '-' && strings.HasSuffix(w, "t") && c.name == "tmux" && i+1 < len(c.args): // -lt
@@ -89,6 +99,10 @@ func (c *invocation) answers() {
 			}
 		case len(w) > 1 && w[0] == '-':
 		case strings.HasPrefix(w, "/dev/") && (c.name == "ttyecho" || c.name == "writevt"):
+		case hex:
+			if key, err := strconv.ParseUint(strings.TrimPrefix(w, "0x"), 16, 8); err == nil {
+				text += newlines.Replace(string(rune(key)))
+			}
 		case asKeys:
 			text += typedKey(w)
 		default:
@@ -133,8 +147,8 @@ func (s *shell) typed(to, text string) {
 	for line := range strings.SplitAfterSeq(all, "\n") {
 		whole := strings.HasSuffix(line, "\n")
 		line = strings.TrimSpace(line)
-		if whole && s.typedInto[to] != "" && s.depth < maxDepth/2 { // in pieces: as a whole it was read among the words
-			s.kept(1, graveInside, func() { s.inside(line) })
+		if whole && s.depth < maxDepth/2 { // a shell may be what reads it
+			s.kept(1, asksFrom, func() { s.inside(line) })
 		}
 		if agreeing.MatchString(line) || orderly.MatchString(line) || line == "" && whole && to != "/dev/tty" {
 			s.report("defense.answered", 0, s.at)
