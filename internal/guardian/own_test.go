@@ -15,7 +15,7 @@ func TestOwnDevelopment(t *testing.T) {
 	}
 	for _, line := range []string{
 		"go build ./...", "go vet ./...", "go test ./...", "go test ./internal/guardian", "go test -race ./internal/hook ./internal/policy ./internal/sandbox",
-		"make", "make test", "make check", "make bench", "scripts/lint", "scripts/trip 112 24", "scripts/race", "scripts/test-needs",
+		"make", "make test", "make check", "make bench", "scripts/lint", "scripts/trip 120 25", "scripts/race", "scripts/test-needs",
 		"go run ./cmd/reeve serve --data /tmp/own", "go run ./cmd/reeve doctor", "gofmt -w internal/guardian/*.go",
 	} {
 		if found := g.Tampering(call(here, "shell", "command", line), nil); len(found) > 0 {
