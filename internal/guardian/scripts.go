@@ -303,8 +303,17 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 			with = "sh" // which is what runs a text that names none
 		}
 	}
+	if calledAt.MatchString(name) { // whose folder the script asks for
+		text = ownFolder.ReplaceAllStringFunc(text, func(string) string { return path.Dir(filepath.ToSlash(name)) })
+	}
 	e.interprets(with, text, dirs)
 }
+
+// ownFolder is how a script asks for the folder in which it lies: by the name under which it was called.
+var (
+	ownFolder = lazyregexp.New(`\$\(\s*dirname\s+(?:--\s+)?"?\$\{?(?:0|BASH_SOURCE(?:\[0\])?)\}?"?\s*\)|\$\{(?:0|BASH_SOURCE(?:\[0\])?)%/\*\}`)
+	calledAt  = lazyregexp.New(`^[\w./-]+/[\w.-]+$`)
+)
 
 // namedIn reports whether a text names what is guarded. A script full of variables may reach
 // for anything, as nearly all do: it is looked at closely where it speaks of the guardian.
