@@ -602,6 +602,7 @@ func (a *assessor) read(c *call) {
 		a.services(c)
 		a.gitTool(c)
 		a.movedByTool(c)
+		a.removedByTool(c)
 	}
 }
 

@@ -186,6 +186,30 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	}
 }
 
+// removingTools are words in the names of tools that take away what they are given.
+var removingTools = set("delete remove rm rmdir unlink trash erase purge wipe destroy")
+
+// removedByTool judges what a tool takes away that is no shell: it is what rm would do. What has no
+// ending may be a folder, whatever the tool is called.
+func (a *assessor) removedByTool(c *call) {
+	if !anyOf(c.words, removingTools) {
+		return
+	}
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		if l.role != rolePath {
+			continue
+		}
+		at := span{0, len(l.Text)}
+		if a.pointer, a.size = l.Pointer, len(l.Text); a.wide(l.Text) {
+			a.report("destroy.system", 0, at)
+			continue
+		}
+		base := path.Base(slashed(l.Text))
+		a.removes(l.Text, strings.HasPrefix(base, ".") || path.Ext(base) == "", at)
+	}
+}
+
 // holdsStores says whether a folder is where databases, virtual machines and backups keep
 // what they have.
 func holdsStores(p string) bool {

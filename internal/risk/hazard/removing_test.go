@@ -76,3 +76,23 @@ func TestBelongings(t *testing.T) {
 		}
 	}
 }
+
+// TestRemovedByTools: a tool that takes away is judged as rm is, whatever it is called.
+func TestRemovedByTools(t *testing.T) {
+	for _, c := range []struct {
+		tool, arg, path string
+		stopped         bool
+	}{
+		{"delete_file", "path", "/", true}, {"delete_directory", "path", "/", true}, {"rm", "path", "/", true}, {"remove", "target", "/", true},
+		{"remove_directory", "path", "/home", true}, {"rmdir", "path", "/etc", true}, {"delete_folder", "path", "/usr/", true}, {"mcp__fs__delete", "file_path", "~", true},
+		{"delete_file", "path", "/home/dev/work/shop/.git", true}, {"delete_file", "path", "~/Documents/taxes.pdf", true}, {"wipe", "directory", "~/projects/thesis", true},
+		{"delete_file", "path", "src/old.ts", false}, {"delete_directory", "path", "build", false}, {"delete_file", "path", "/home/dev/work/shop/src/a.txt", false},
+		{"delete_file", "path", "/tmp/x/y.log", false}, {"remove_directory", "path", "/home/dev/work/shop/node_modules", false}, {"read_file", "path", "/", false},
+		{"delete_label", "name", "bug", false}, {"remove_from_cart", "item", "12", false},
+	} {
+		a := Assess(c.tool, []act.Leaf{{Pointer: "/" + c.arg, Arg: c.arg, Text: c.path}})
+		if (a.Score >= 0.4) != c.stopped {
+			t.Errorf("%s %s=%s: %.2f %+v", c.tool, c.arg, c.path, a.Score, a.Findings)
+		}
+	}
+}
