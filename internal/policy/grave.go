@@ -6,6 +6,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // Grave risk denies by itself: a call whose hazards, or whose risk in a model's
@@ -14,7 +15,7 @@ import (
 const (
 	graveRule    = "risk"
 	manifestRule = "manifest" // of the reasons that a manifest gives
-	defaultGrave = 0.8
+	defaultGrave = hazard.Grave
 )
 
 // readRisk reads the policy's own score from which risk denies.

@@ -68,7 +68,7 @@ func asFish(text string) string {
 	}
 	text = fishSet.ReplaceAllStringFunc(text, func(set string) string {
 		m := fishSet.FindStringSubmatch(set)
-		return m[1] + m[2] + `="` + strings.NewReplacer(`"`, "", `'`, "").Replace(strings.TrimSpace(m[3])) + `"`
+		return m[1] + m[2] + `="` + unquoted.Replace(strings.TrimSpace(m[3])) + `"`
 	})
 	for range 3 { // one in another
 		text = fishCall.ReplaceAllString(text, "$1$$($2)")

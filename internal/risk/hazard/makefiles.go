@@ -26,9 +26,12 @@ const (
 // told are the variables that a command sets by its words.
 func Expanded(text string, told map[string]string) string { return expanded(text, told, nil) }
 
+// joinedLines makes one line of those that a makefile continues.
+var joinedLines = strings.NewReplacer("\\\n\t", " ", "\\\n", " ")
+
 // expanded is the same where a command sets these variables by its words, and the environment has those.
 func expanded(text string, told map[string]string, env map[string]flow) string {
-	text = strings.NewReplacer("\\\n\t", " ", "\\\n", " ").Replace(text)
+	text = joinedLines.Replace(text)
 	set := map[string]string{"SHELL": "/bin/sh", "MAKE": "make", "RM": "rm -f"}
 	for name, v := range env {
 		if v.known && v.taint == 0 && isName(name) {
