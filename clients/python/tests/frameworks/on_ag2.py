@@ -73,7 +73,7 @@ class More(scenarios.Framework):
     def test_delegated(self) -> None:
         names = code("ag2.md", 1)
         names["guardian"] = self.guardian
-        inner = Script([("note", {"text": "inner"}), ("wipe_disk", {"path": "/"})])
+        inner = Script([("note", {"text": "inner"}), ("wipe_disk", {"path": "old"})])
         outer = Script([("research", {"question": "what?"})], [("note", {"text": "outer"})])
         scenarios.finished(names["answer"]("Find out.", Config(outer), Config(inner), self.tools()))
         self.assertEqual(sorted(self.ran), [("note", "inner"), ("note", "outer")])
@@ -94,7 +94,7 @@ class More(scenarios.Framework):
             return Agent("clerk", config=Config(script), middleware=[GuardianMiddleware(self.guardian)], **more)
 
         def wiping() -> Script:
-            return Script([("wipe_disk", {"path": "/"})])
+            return Script([("wipe_disk", {"path": "old"})])
 
         def appended() -> Any:
             clerk = agent(wiping())

@@ -45,7 +45,7 @@ class More(scenarios.Framework):
     def test_delegated(self) -> None:
         names = code("agent-framework.md", 1)
         names["guardian"] = self.guardian
-        inner = Script([("note", {"text": "inner"}), ("wipe_disk", {"path": "/"})])
+        inner = Script([("note", {"text": "inner"}), ("wipe_disk", {"path": "old"})])
         outer = Script([("researcher", {"task": "what?"})], [("note", {"text": "outer"})])
         scenarios.finished(names["answer"]("Find out.", Client(outer), Client(inner), self.tools()))
         self.assertEqual(sorted(self.ran), [("note", "inner"), ("note", "outer")])
@@ -64,7 +64,7 @@ class More(scenarios.Framework):
         from reeve_aos.agent_framework import guard
 
         def agent(**more: Any) -> Agent:
-            return Agent(Client(Script([("wipe_disk", {"path": "/"})])), middleware=guard(self.guardian), **more)
+            return Agent(Client(Script([("wipe_disk", {"path": "old"})])), middleware=guard(self.guardian), **more)
 
         wipe = next(tool for tool in self.tools() if tool.name == "wipe_disk")
         scenarios.finished(agent().run("Do it.", tools=[wipe]))

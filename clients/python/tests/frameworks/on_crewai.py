@@ -73,7 +73,7 @@ class Texts(scenarios.Scenarios):
         """Who works for another is told as one below the guardian's own agent, and held as it is."""
         from crewai import Agent, Crew, Task
 
-        hired = Script([("note", {"text": "second"})], [("wipe_disk", {"path": "/"})])
+        hired = Script([("note", {"text": "second"})], [("wipe_disk", {"path": "old"})])
         asked = {"task": "Do it.", "context": "Now.", "coworker": "Researcher"}
         first = Script([("delegate_work_to_coworker", asked)], [("note", {"text": "first"})])
         tools = [tool for tool in self.tools() if tool.name in ("note", "wipe_disk")]

@@ -60,7 +60,7 @@ class More(scenarios.Framework):
     def test_handed_over(self) -> None:
         names = code("google-adk.md", 1)
         names["guardian"] = self.guardian
-        second = Script([("note", {"text": "second"}), ("wipe_disk", {"path": "/"})])
+        second = Script([("note", {"text": "second"}), ("wipe_disk", {"path": "old"})])
         first = Script([("note", {"text": "first"})], [("transfer_to_agent", {"agent_name": "cards"})])
         run(names["runner"](self.model(first), self.model(second), self.tools()))
         self.assertEqual(self.ran, [("note", "first"), ("note", "second")])
@@ -112,7 +112,7 @@ class More(scenarios.Framework):
     def test_agent_as_tool(self) -> None:
         from reeve_aos.google_adk import GuardianPlugin
 
-        inner = LlmAgent(name="inner", description="Helps.", model=self.model(Script([("wipe_disk", {"path": "/"}), ("note", {"text": "in"})])), tools=self.tools())
+        inner = LlmAgent(name="inner", description="Helps.", model=self.model(Script([("wipe_disk", {"path": "old"}), ("note", {"text": "in"})])), tools=self.tools())
         outer = LlmAgent(name="outer", model=self.model(Script([("inner", {"request": "Do it."})])), tools=[AgentTool(inner)])
         run(InMemoryRunner(outer, plugins=[GuardianPlugin(self.guardian)]))
         self.assertEqual(self.ran, [("note", "in")])
@@ -155,14 +155,14 @@ class More(scenarios.Framework):
         from reeve_aos.google_adk import GuardianPlugin
 
         wipe = next(tool for tool in self.tools() if tool.__name__ == "wipe_disk")
-        wiping = self.model(Script([("wipe_disk", {"path": "/"})]))
+        wiping = self.model(Script([("wipe_disk", {"path": "old"})]))
         agent = LlmAgent(name="clerk", model=wiping)
         runner = InMemoryRunner(agent, plugins=[GuardianPlugin(self.guardian)])
         agent.tools.append(wipe)
         run(runner)
         first = LlmAgent(name="first", model=self.model(Script([("transfer_to_agent", {"agent_name": "second"})])))
         runner = InMemoryRunner(first, plugins=[GuardianPlugin(self.guardian)])
-        second = LlmAgent(name="second", description="Wipes.", model=self.model(Script([("wipe_disk", {"path": "/"})])), tools=[wipe])
+        second = LlmAgent(name="second", description="Wipes.", model=self.model(Script([("wipe_disk", {"path": "old"})])), tools=[wipe])
         first.sub_agents.append(second)
         second.parent_agent = first
         run(runner)

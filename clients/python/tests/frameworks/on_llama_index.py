@@ -98,7 +98,7 @@ class More(scenarios.Framework):
         names = code("llama-index.md", 3)
         names["guardian"] = self.guardian
         first = Script([("note", {"text": "first"})], [("handoff", {"to_agent": "cards", "reason": "cards"})])
-        second = Script([("note", {"text": "second"}), ("wipe_disk", {"path": "/"})])
+        second = Script([("note", {"text": "second"}), ("wipe_disk", {"path": "old"})])
         scenarios.finished(names["answer"]("Do it.", scripted(first), scripted(second), self.tools()))
         self.assertEqual(self.ran, [("note", "first"), ("note", "second")])
         self.assertEqual([step["toolCallRequest"]["toolId"] for step in self.line.steps("toolCallRequest")][:2], ["note", "handoff"])
@@ -122,7 +122,7 @@ class More(scenarios.Framework):
                 return [wipe]
 
         def agent(**more: Any) -> FunctionAgent:
-            return FunctionAgent(name="a", description="Helps.", llm=scripted(Script([("wipe_disk", {"path": "/"})])), streaming=False, **more)
+            return FunctionAgent(name="a", description="Helps.", llm=scripted(Script([("wipe_disk", {"path": "old"})])), streaming=False, **more)
 
         def appended(run: Any, to: Any) -> Any:
             to.tools.append(wipe)
@@ -152,7 +152,7 @@ class More(scenarios.Framework):
         from llama_index.core.agent.workflow import ReActAgent
         from reeve_aos.llama_index import guard
 
-        script = Script(says='Thought: I wipe.\nAction: wipe_disk\nAction Input: {"path": "/"}')
+        script = Script(says='Thought: I wipe.\nAction: wipe_disk\nAction Input: {"path": "old"}')
         agent = guard(ReActAgent(tools=self.tools(), llm=scripted(script), streaming=False), self.guardian)
 
         async def main() -> None:

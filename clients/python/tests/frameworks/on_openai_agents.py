@@ -62,7 +62,7 @@ class More(scenarios.Framework):
         names = code(self.page, 1)
         names["guardian"] = self.guardian
         first = Script([("note", {"text": "first"})], [("transfer_to_clerk_of_cards", {})])
-        second = Script([("note", {"text": "second"})], [("wipe_disk", {"path": "/"})], says="Wiped nothing.")
+        second = Script([("note", {"text": "second"})], [("wipe_disk", {"path": "old"})], says="Wiped nothing.")
         answer = asyncio.run(names["answer"]("Do it.", Scripted(first), Scripted(second), self.tools()))
         self.assertEqual((answer, self.ran), ("Wiped nothing.", [("note", "first"), ("note", "second")]))
         calls = [step["context"] for step in self.line.steps("toolCallRequest")]
@@ -90,7 +90,7 @@ class More(scenarios.Framework):
         """The function of a hand-over does not run, the agent stays, and its model reads why."""
         for settings in ({}, {"input_filter": remove_all_tools}):
             with self.subTest(settings=settings):
-                script = self.hand_over("wipe_handover", {"path": "/"}, **settings)
+                script = self.hand_over("wipe_handover", {"path": "old"}, **settings)
                 self.assertEqual(self.ran, [])
                 self.assertIn("Nothing is wiped here. Instead: Move it to the archive.", script.seen[1])
 
@@ -102,7 +102,7 @@ class More(scenarios.Framework):
         self.use(retries=0, timeout=5.0)
         self.line.fault = lambda asked: "lost" if asked["method"] == "steps/toolCallRequest" else None
         with self.assertRaises(NotAllowed):
-            self.hand_over("note", {"path": "/"})
+            self.hand_over("note", {"path": "old"})
         self.assertEqual(self.ran, [])
 
     def test_added_later(self) -> None:
@@ -115,7 +115,7 @@ class More(scenarios.Framework):
         runner = GuardedRunner(self.guardian)
 
         def handing(agent: Agent[Any], tools: List[Any]) -> None:
-            agent.handoffs.append(Agent(name="Other", tools=tools, model=Scripted(Script([("wipe_disk", {"path": "/"})]))))
+            agent.handoffs.append(Agent(name="Other", tools=tools, model=Scripted(Script([("wipe_disk", {"path": "old"})]))))
             agent.model = Scripted(Script([("transfer_to_other", {})]))
 
         def cloned(agent: Agent[Any]) -> Agent[Any]:
@@ -147,7 +147,7 @@ class More(scenarios.Framework):
         }
         for way, add in ways.items():
             with self.subTest(way):
-                agent = runner.guard(Agent(name="Clerk", model=Scripted(Script([("wipe_disk", {"path": "/"})]))))
+                agent = runner.guard(Agent(name="Clerk", model=Scripted(Script([("wipe_disk", {"path": "old"})]))))
                 agent = add(agent) or agent
                 with self.guardian.session() as session, session.turn():
                     asyncio.run(Runner.run(agent, "Do it."))
@@ -163,7 +163,7 @@ class More(scenarios.Framework):
         from reeve_aos.openai_agents import GuardedRunner
 
         transfer = function_tool(self.noted, name_override="wipe_disk", needs_approval=True)
-        agent = Agent(name="Clerk", model=Scripted(Script([("wipe_disk", {"path": "/"})])), tools=[transfer])
+        agent = Agent(name="Clerk", model=Scripted(Script([("wipe_disk", {"path": "old"})])), tools=[transfer])
 
         async def go_on(first: Agent[Any], then: Agent[Any]) -> None:
             state = (await Runner.run(first, "Do it.")).to_state()
@@ -173,7 +173,7 @@ class More(scenarios.Framework):
         runner = GuardedRunner(self.guardian)
         with self.assertRaisesRegex(TypeError, "is not guarded"):
             asyncio.run(go_on(agent, agent))
-        agent.model = Scripted(Script([("wipe_disk", {"path": "/"})]))
+        agent.model = Scripted(Script([("wipe_disk", {"path": "old"})]))
         guarded = runner.guard(agent)
         asyncio.run(go_on(guarded, guarded))
         self.assertEqual(self.ran, [])
@@ -198,7 +198,7 @@ class More(scenarios.Framework):
     def test_agent_as_tool(self) -> None:
         from reeve_aos.openai_agents import GuardedRunner
 
-        inner = Agent(name="inner", tools=self.tools(), model=Scripted(Script([("wipe_disk", {"path": "/"})])))
+        inner = Agent(name="inner", tools=self.tools(), model=Scripted(Script([("wipe_disk", {"path": "old"})])))
         runner = GuardedRunner(self.guardian)
         with self.assertRaisesRegex(TypeError, "whose own tools nobody asks about"):
             runner.guard(Agent(name="Clerk", tools=[inner.as_tool("inner", "Does it.")]))

@@ -40,7 +40,7 @@ class More(scenarios.Framework):
         """An agent that a tool starts is told as one below the agent whose tool it is."""
         names = code(self.page, 1)
         names["guardian"] = self.guardian
-        inner = Script([("note", {"text": "inner"}), ("wipe_disk", {"path": "/"})])
+        inner = Script([("note", {"text": "inner"}), ("wipe_disk", {"path": "old"})])
         outer = Script([("research", {"question": "what?"})], [("note", {"text": "outer"})])
         scenarios.finished(names["answer"]("Find out.", scripted(outer), scripted(inner), self.tools()))
         self.assertEqual(self.ran, [("note", "inner"), ("note", "outer")])
@@ -72,7 +72,7 @@ class More(scenarios.Framework):
         from reeve_aos.pydantic_ai import GuardianCapability
 
         def agent() -> Agent[Any, Any]:
-            return Agent(scripted(Script([("wipe_disk", {"path": "/"})])), capabilities=[GuardianCapability(self.guardian)])
+            return Agent(scripted(Script([("wipe_disk", {"path": "old"})])), capabilities=[GuardianCapability(self.guardian)])
 
         wipe = next(tool for tool in self.tools() if tool.__name__ == "wipe_disk")
         later = agent()

@@ -45,7 +45,7 @@ test("Mastra: every tool of a run is asked about, wherever it comes from and whe
   const ran: string[] = [];
   const wipe = tools([{ name: "wipe_disk", argument: "path", type: "string", run: () => (ran.push("wiped"), "wiped") }]);
   const agent = (name: string, script: Script, more = {}) => new Agent({ id: name, name, instructions: "Help.", model: scripted(script), ...more });
-  const wiping = () => new Script([[["wipe_disk", { path: "/" }]]]);
+  const wiping = () => new Script([[["wipe_disk", { path: "old" }]]]);
   const later: Record<string, object> = {};
   const inner = agent("inner", wiping(), { tools: wipe, description: "Wipes." });
   const ways: Record<string, () => [Agent, object?]> = {

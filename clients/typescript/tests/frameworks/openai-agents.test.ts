@@ -40,7 +40,7 @@ test("OpenAI Agents: an agent that is a tool, and one that is handed over to", a
     new Agent({ name, model: scripted(new Script(steps)), tools: tools(own) });
   const runner = new GuardedRunner(guardian, new Runner({ tracingDisabled: true }));
 
-  const inner = agent("inner", [["wipe_disk", { path: "/" }], ["note", { text: "inner" }]]);
+  const inner = agent("inner", [["wipe_disk", { path: "old" }], ["note", { text: "inner" }]]);
   assert.throws(() => runner.guard(new Agent({ name: "outer", tools: [inner.asTool({ toolName: "inner" })] })), /whose own tools nobody asks about/);
   const outer = new Agent({ name: "outer", model: scripted(new Script([[["inner", { input: "Do it." }]]])), tools: [runner.guard(inner).asTool({ toolName: "inner" })] });
   await runner.run(outer, "Do it.");
@@ -56,7 +56,7 @@ test("OpenAI Agents: an agent that is a tool, and one that is handed over to", a
   assert.deepEqual(ran, ["inner", "first", "second"]);
 });
 
-const wiping: readonly (readonly [string, Record<string, unknown>][])[] = [[["wipe_disk", { path: "/" }]]];
+const wiping: readonly (readonly [string, Record<string, unknown>][])[] = [[["wipe_disk", { path: "old" }]]];
 
 test("OpenAI Agents: the function of a hand-over runs when it is allowed, and with the input that was", async () => {
   const handOver = async (name: string, path: string, settings = {}) => {
@@ -71,13 +71,13 @@ test("OpenAI Agents: the function of a hand-over runs when it is allowed, and wi
     const { finalOutput } = await new GuardedRunner(guardian, new Runner({ tracingDisabled: true })).run(agent, "Do it.");
     return { ran, finalOutput, read: String(instructions.at(-1)) };
   };
-  const denied = await handOver("wipe_handover", "/");
+  const denied = await handOver("wipe_handover", "old");
   assert.deepEqual([denied.ran, denied.finalOutput], [[], "I stayed."]);
   assert.match(denied.read, /^Be brief\.\n\nThe call of wipe_handover was not made\. Nothing is wiped here\. Instead: Move it to the archive\.$/);
   const changed = await handOver("write_file", "/srv/passwd");
   assert.deepEqual([changed.ran, changed.finalOutput], [["/workspace/file"], "Other."]);
   const away = (url: any, init: any) => (/toolCallRequest/.test(init.body) ? Promise.reject(new TypeError("fetch failed")) : fetch(url, init));
-  await assert.rejects(handOver("note", "/", { fetch: away, retries: 0 }), (error) => error instanceof NotAllowed);
+  await assert.rejects(handOver("note", "old", { fetch: away, retries: 0 }), (error) => error instanceof NotAllowed);
 });
 
 test("OpenAI Agents: what is added to a guarded agent later is asked about, too", async () => {

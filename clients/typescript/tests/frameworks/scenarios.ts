@@ -188,7 +188,7 @@ export function scenarios(framework: Framework): void {
   });
 
   scenario("a call that is denied", async ({ ask, ran }) => {
-    const script = new Script([[["wipe_disk", { path: "/" }]]]);
+    const script = new Script([[["wipe_disk", { path: "old" }]]]);
     await ask(script);
     assert.deepEqual(ran, []);
     assert.match(script.seen.at(-1)!, /Nothing is wiped here\. Instead: Move it to the archive\./);
@@ -285,7 +285,7 @@ export function scenarios(framework: Framework): void {
   }
 
   scenario("two calls side by side", async ({ ask, ran }) => {
-    const script = new Script([[["note", { text: "one" }], ["wipe_disk", { path: "/" }]]]);
+    const script = new Script([[["note", { text: "one" }], ["wipe_disk", { path: "old" }]]]);
     await ask(script);
     assert.deepEqual(ran, [["note", "one"]]);
     assert.match(script.seen.at(-1)!, /noted one/);

@@ -41,7 +41,7 @@ test("AI SDK: an agent that a tool of another starts", async () => {
   const ran: unknown[] = [];
   const note: Plain = { name: "note", argument: "text", type: "string", run: ({ text }) => (ran.push(text), "noted") };
   const wipe: Plain = { name: "wipe_disk", argument: "path", type: "string", run: () => (ran.push("wiped"), "wiped") };
-  const inner = new Script([[["note", { text: "inner" }]], [["wipe_disk", { path: "/" }]]]);
+  const inner = new Script([[["note", { text: "inner" }]], [["wipe_disk", { path: "old" }]]]);
   const research: Plain = {
     name: "research", argument: "question", type: "string",
     run: (async () => (await generateText({ model: scripted(inner), tools: guardTools(guardian, tools([note, wipe]), { agent: "researcher" }), stopWhen: isStepCount(5), prompt: "Go." })).text) as any,
