@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"reeve.example/reeve/act"
@@ -95,23 +94,25 @@ func (g *Guard) aim(q *inquiry) *target.Aim {
 	if aim.Act != "" {
 		// Every word of the command is as it was agreed to: none can come from what was read since. Else the
 		// first result, such as that of the act itself, would end the agreement. A rule that
-		// asks for that is not answered by it.
-		aim.Labels = slices.DeleteFunc(aim.Labels, func(l string) bool { return slices.Contains(ofTaint(), l) })
+		// asks for what its session did is not answered by it.
+		noted := ofSession(q.decision)
+		aim.Labels = slices.DeleteFunc(aim.Labels, func(l string) bool { return slices.Contains(noted, l) })
 	}
 	return aim
 }
 
-// ofTaint are the labels of an act before which something from outside was read in its turn.
-var ofTaint = sync.OnceValue(func() []string {
-	const check = "taint.consequential"
-	labels := []string{target.Tainted, target.Reason + check}
+// ofSession are the labels of an act that say what its session did before, and by which nothing was decided:
+// that something from outside was read, what was noted by a rule that only watches.
+func ofSession(d *act.Decision) []string {
+	labels := []string{target.Tainted}
 	for _, c := range session.Checks {
-		if c.Name == check {
-			labels = append(labels, target.Threat+c.Doc)
+		counts := slices.ContainsFunc(d.Reasons, func(r act.Reason) bool { return r.Code == c.Name && !r.Observe })
+		if !counts {
+			labels = append(labels, target.Reason+c.Name, target.Threat+c.Doc)
 		}
 	}
 	return labels
-})
+}
 
 func (g *Guard) aimed(q *inquiry) *target.Aim {
 	a, d := q.in.Action, q.decision

@@ -233,16 +233,21 @@ func TestGrantLasts(t *testing.T) {
 		r.Content[0].Text = text
 		n.decide(t, r)
 	}
-	n.grants(t, ask("1", "terraform destroy"), approval.Span{Session: true})
-	n.decide(t, ask("1", "terraform destroy"))
-	answered("1", "Destroy complete!")
-	for _, a := range []*act.Action{
-		ask("1b", "terraform destroy"), ask("1c", "terraform destroy -auto-approve", "timeout", "600000"),
-		ask("2", "terraform destroy", "description", "Destroy it"),
+	for i, tt := range []struct{ agreed, spelled string }{
+		{"terraform destroy", "terraform destroy -auto-approve"}, // as grave by itself as what came from outside
+		{"npm publish", "npm publish --provenance"},              // less grave
 	} {
-		if d, _ := n.decide(t, a); d.Effect != act.Allow || d.Reasons[0].Code != "granted" {
-			t.Errorf("%s: %v %v", a.Body, d.Effect, codesOf(d))
+		id := func(step string) string { return fmt.Sprint(i, step) }
+		n.grants(t, ask(id("1"), tt.agreed), approval.Span{Session: true})
+		n.decide(t, ask(id("2"), tt.agreed))
+		answered(id("2"), "Done.")
+		for _, a := range []*act.Action{
+			ask(id("3"), tt.agreed), ask(id("4"), tt.spelled, "timeout", "600000"), ask(fmt.Sprint(i+2, "5"), tt.agreed, "description", "Once more"),
+		} {
+			if d, _ := n.decide(t, a); d.Effect != act.Allow || d.Reasons[0].Code != "granted" {
+				t.Errorf("%s: %v %v", a.Body, d.Effect, codesOf(d))
+			}
+			answered(a.ID, "Done.")
 		}
-		answered(a.ID, "Destroy complete!")
 	}
 }

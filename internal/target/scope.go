@@ -194,8 +194,9 @@ func (m *Aim) labels(a *act.Action, d *act.Decision, tainted bool) {
 	}
 }
 
-// weigh takes the risk of a command without the options that are of no account, where they are all
-// that it would be graver for.
+// weigh takes the risk of a command by what is found in it alone, since what its session did before is
+// no matter of a command of which every word is known; rules and findings that count are labels. The
+// options that are of no account do not make it graver, where nothing else is found with them.
 func (m *Aim) weigh(a, plain *act.Action) {
 	if a == plain {
 		return
@@ -208,8 +209,13 @@ func (m *Aim) weigh(a, plain *act.Action) {
 		slices.Sort(list)
 		return slices.Compact(list)
 	}
-	if m.Risk.Heuristic == all.Score && slices.Equal(codes(all.Findings), codes(less.Findings)) {
-		m.Risk.Heuristic = min(all.Score, less.Score)
+	score := all.Score
+	if slices.Equal(codes(all.Findings), codes(less.Findings)) {
+		score = min(score, less.Score)
+	}
+	m.Risk.Heuristic, m.Risk.Score = score, score
+	if m.Risk.Model != nil {
+		m.Risk.Score = max(score, *m.Risk.Model)
 	}
 }
 
