@@ -76,6 +76,9 @@ type Scope struct {
 	// the options that may stand in it or not; empty where the text itself must be the same.
 	Act  string   `json:"act,omitzero"`
 	Free []string `json:"free,omitzero"`
+	// Known says that all that the act does is in what has to be the same: what may differ are
+	// words about a command, or nothing.
+	Known bool `json:"known,omitzero"`
 	// Folder is where the act works, if it matters and is known.
 	Folder string `json:"folder,omitzero"`
 	Files  []File `json:"files,omitzero"`
@@ -134,7 +137,7 @@ func (s *Scope) Covers(later *Scope) bool {
 	more := func(list, than []string) bool {
 		return slices.ContainsFunc(list, func(l string) bool { return !slices.Contains(than, l) })
 	}
-	return !more(later.Labels, s.Labels) && (s.Act != "" || !more(later.Differs, s.Differs))
+	return !more(later.Labels, s.Labels) && (s.Known && later.Known || !more(later.Differs, s.Differs))
 }
 
 // level orders the levels of risk.

@@ -91,8 +91,8 @@ func (g *Guard) granted(ctx context.Context, q *inquiry) (*approval.Grant, error
 // no matter of theirs. What stands before is, since it can change what is done.
 func (g *Guard) aim(q *inquiry) *target.Aim {
 	aim := g.aimed(q)
-	if aim.Act != "" {
-		// Every word of the command is as it was agreed to: none can come from what was read since. Else the
+	if aim.Known {
+		// Every word that does something is as it was agreed to: none can come from what was read since. Else the
 		// first result, such as that of the act itself, would end the agreement. A rule that
 		// asks for what its session did is not answered by it.
 		noted := ofSession(q.decision)

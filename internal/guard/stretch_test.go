@@ -236,6 +236,7 @@ func TestGrantLasts(t *testing.T) {
 	for i, tt := range []struct{ agreed, spelled string }{
 		{"terraform destroy", "terraform destroy -auto-approve"}, // as grave by itself as what came from outside
 		{"npm publish", "npm publish --provenance"},              // less grave
+		{"rm -rf ~/Documents/old", "rm -rf ~/Documents/old"},     // not spelled out, and the same text
 	} {
 		id := func(step string) string { return fmt.Sprint(i, step) }
 		n.grants(t, ask(id("1"), tt.agreed), approval.Span{Session: true})

@@ -101,6 +101,11 @@ func (l *Line) find() bool {
 	return l.leaf >= 0
 }
 
+// runsOneText reports whether a call runs one text, and all else that it is given are words about it.
+func runsOneText(a *act.Action) bool {
+	return (&Line{act: a, argument: -1, leaf: -1}).find()
+}
+
 // isPlainValue reports whether a value is a number, true or false: how long, or whether beside.
 func isPlainValue(value []byte) bool {
 	doc, err := rawjson.Parse(value)

@@ -101,7 +101,9 @@ func (m *Aim) of(a, plain *act.Action, d *act.Decision, tainted bool) *Aim {
 	case a.Confusable:
 		m.once("the tool's name imitates another")
 	}
-	m.same(plain)
+	command := runsOneText(a)
+	m.same(plain, command)
+	m.Known = command || len(m.Differs) == 0
 	m.labels(a, d, tainted)
 	m.weigh(a, plain)
 	m.read(plain)
@@ -111,8 +113,9 @@ func (m *Aim) of(a, plain *act.Action, d *act.Decision, tainted bool) *Aim {
 // once notes why an act can be agreed to once only; the first reason is said.
 func (m *Aim) once(why string) { m.Once = cmp.Or(m.Once, why) }
 
-// same takes the digest of everything that may not differ.
-func (m *Aim) same(a *act.Action) {
+// same takes the digest of everything that may not differ. Of a command it is no matter how long it may
+// take, or whether it is waited for.
+func (m *Aim) same(a *act.Action, command bool) {
 	h := sha256.New()
 	add := func(texts ...string) {
 		for _, t := range texts {
@@ -134,8 +137,8 @@ func (m *Aim) same(a *act.Action) {
 		if i > 0 && arg.Name == arguments[i-1].Name {
 			m.once("an argument is given twice")
 		}
-		if m.Act != "" && howLong[arg.Name] && isPlainValue(arg.Value) {
-			continue // of a command that is known whole it is no matter how long it may take, or whether it is waited for
+		if command && howLong[arg.Name] && isPlainValue(arg.Value) {
+			continue
 		}
 		if readers[arg.Name] || arg.Name == "timeout" && isNumber(arg.Value) {
 			m.Differs = append(m.Differs, arg.Name)
@@ -194,11 +197,11 @@ func (m *Aim) labels(a *act.Action, d *act.Decision, tainted bool) {
 	}
 }
 
-// weigh takes the risk of a command by what is found in it alone, since what its session did before is
-// no matter of a command of which every word is known; rules and findings that count are labels. The
-// options that are of no account do not make it graver, where nothing else is found with them.
+// weigh takes the risk of an act that is known by what is found in it alone, since what its session did
+// before is no matter then; rules and findings that count are labels. The
+// options that are of no account do not make a command graver, where nothing else is found with them.
 func (m *Aim) weigh(a, plain *act.Action) {
-	if a == plain {
+	if !m.Known {
 		return
 	}
 	all, less := hazard.Read(a).Assess(hazard.Default()), hazard.Read(plain).Assess(hazard.Default())
