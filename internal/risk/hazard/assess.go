@@ -672,6 +672,7 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		if !oldTexts[c.nameOf(l)] {
 			a.asksNobody(c.path, text, whole)
 			a.settings(c.path, text, whole)
+			a.putsProgram(c.path, text, whole)
 		}
 		a.content(c.path, text, whole)
 	case roleProse:

@@ -782,6 +782,9 @@ func (p *program) changes() {
 		if p.can&(canDelete|canUnlink) != 0 {
 			p.removes(s, p.can&canDelete != 0 || p.walks || p.recurses || strings.ContainsAny(s, "*?"), p.at)
 		}
+		if p.can&canWrite != 0 {
+			p.assessor.putsProgram(s, "", p.at)
+		}
 		if pl := placeOf(normalPath(s).text); p.can&canWrite != 0 && pl.write >= 0.6 && pl.writes != "" {
 			p.report(pl.writes, pl.write, p.at)
 		}

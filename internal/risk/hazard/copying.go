@@ -137,6 +137,9 @@ func (c *invocation) copy() flow {
 		defer func() { c.same = false }()
 	}
 	c.writeFile(flow{text: strings.TrimSuffix(to.text, "/"), known: to.known}, content, false)
+	if len(from) == 1 && !c.same {
+		c.putsCopy(from[0].text, to.text)
+	}
 	// Into a directory: the place of the file in it counts too.
 	name := from[0].text[strings.LastIndexAny(from[0].text, "/:")+1:]
 	if content.taint&fromNet != 0 && name != "" {

@@ -202,6 +202,9 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 	if s.shadows(f.text) && !s.same {
 		s.report("code.library_hijack", 0.6, s.at)
 	}
+	if content.text != "" && content.taint&(fromFile|fromNet) == 0 && !s.same {
+		s.putsProgram(p, content.text, s.at)
+	}
 	if pl.name == "" || pl.writes == "" || pl.write == 0 {
 		if f.turns > 0 && f.climbs > 3 {
 			s.report("path.climb", 0.4, s.at)
@@ -280,16 +283,6 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 	default:
 		s.report("shell.download_run", 0.85, s.at)
 	}
-}
-
-// shadows says whether a file would be run in the place of a program that is known.
-func (s *shell) shadows(p string) bool {
-	for _, dir := range []string{"~/.local/bin/", "~/bin/", "/usr/local/bin/"} {
-		if name, ok := strings.CutPrefix(p, dir); ok && (listed("sudo su ssh git ls cat sh bash python python3 node npm gpg curl passwd kubectl docker login", name)) {
-			return true
-		}
-	}
-	return false
 }
 
 // temporary says whether a file lies where everybody may put one.

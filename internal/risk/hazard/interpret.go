@@ -213,6 +213,9 @@ scan:
 		defer func() { out.taint |= printed }()
 	}
 	if module != "" {
+		if module == "site" && slices.ContainsFunc(words, func(w flow) bool { return w.text == "--user-site" }) {
+			return flow{text: "~/.local/lib/python3/site-packages\n", known: true}
+		}
 		c.module(module)
 		c.moduleTakes(module, words)
 		c.asProgram(module, words)

@@ -550,6 +550,9 @@ func (a *assessor) path(text string, writes bool, at span) {
 	if strings.Contains(f.text, "://") {
 		a.url(text, at)
 	}
+	if writes {
+		a.putsProgram(text, "", at)
+	}
 	switch {
 	case writes && p.write > 0 && p.writes != "":
 		a.report(p.writes, p.write, at)

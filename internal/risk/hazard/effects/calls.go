@@ -68,6 +68,7 @@ var calls = func() map[string]string {
 		"path":    "pathlib.Path pathlib.PosixPath pathlib.PurePath",
 		"join":    "os.path.join path.join path.resolve posixpath.join",
 		"home":    "pathlib.Path.home os.homedir",
+		"modules": "site.getusersitepackages site.getsitepackages sysconfig.get_path sysconfig.get_paths distutils.sysconfig.get_python_lib",
 		"expand":  "os.path.expanduser",
 		"vars":    "os.path.expandvars",
 		"made":    `bytes bytearray Buffer.from Uint8Array Uint16Array String.raw`,
@@ -723,6 +724,15 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 		return pathOf(a.at...)
 	case "home":
 		return &value{of: "path", parts: []part{{variable, "HOME"}}}
+	case "modules":
+		switch which, ok := first.known(); {
+		case what == "site.getsitepackages":
+			return listOf([]*value{modulesFolder()})
+		case what == "sysconfig.get_paths":
+			return &value{of: "object", items: []*value{modulesFolder(), modulesFolder()}, names: []string{"purelib", "platlib"}}
+		case what != "sysconfig.get_path" || ok && strings.HasSuffix(which, "lib"):
+			return modulesFolder()
+		}
 	case "expand":
 		return expanded(first)
 	case "vars":

@@ -191,6 +191,11 @@ var nothing = &value{}
 
 func text(s string) *value { return &value{parts: []part{{said, s}}} }
 
+// modulesFolder is where Python finds modules that somebody has installed.
+func modulesFolder() *value {
+	return &value{parts: []part{{variable, "HOME"}, {said, "/.local/lib/python3/site-packages"}}}
+}
+
 // gives is what a line gives. Of one that is too long, since it was put together of itself,
 // nothing is known.
 func gives(line string) *value {
@@ -623,6 +628,8 @@ func (w *walker) attribute(v *value, name string) *value {
 			return text("node")
 		case "sys.executable":
 			return text("python3")
+		case "site.USER_SITE":
+			return modulesFolder()
 		case "sys.stdin", "process.stdin", "sys.__stdin__", "sys.stdin.buffer":
 			return w.input()
 		}
