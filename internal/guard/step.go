@@ -315,9 +315,9 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 	}
 	does := read.Assess(hazard.Default())
 	looks := len(does.Ran)+len(does.Fed)+len(does.Called) > 0
-	read.Named(func(p string, writes bool, _ string, _ bool) {
+	read.Tell(&hazard.Watch{File: func(p string, writes bool, _ string, _ bool) {
 		looks = looks || !writes && s.WroteTo(path.Base(filepath.ToSlash(p)))
-	}, nil)
+	}})
 	if looks {
 		a.Runs = g.cfg.Runs(a, read, s.WroteTo)
 	}

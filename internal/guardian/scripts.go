@@ -66,7 +66,7 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 	}
 	var named []string // words that are names of files which were written
 	does, o := read.Assess(hazard.Default()), &overlook{}
-	read.Watch(&hazard.Watch{
+	read.Tell(&hazard.Watch{
 		Command: func(c *hazard.Command) {
 			e.went = c.Dirs[1:]
 			e.scripts(c, base(c.Name))
@@ -166,11 +166,11 @@ func (e *examination) textsOf(read *hazard.Reading, written map[string]bool, nam
 	for _, s := range e.gathered {
 		add(s.said, s.text)
 	}
-	read.Named(func(p string, writes bool, _ string, _ bool) {
+	read.Tell(&hazard.Watch{File: func(p string, writes bool, _ string, _ bool) {
 		if !writes && e.wrote(path.Base(filepath.ToSlash(p))) {
 			named = append(named, p)
 		}
-	}, nil)
+	}})
 	for _, p := range named {
 		if _, has := texts[p]; has {
 			continue

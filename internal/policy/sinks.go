@@ -318,7 +318,7 @@ func (e *evaluation) reached(list []target, what reachSet) []target {
 			list = addTarget(list, target{argument: "paths", text: path})
 		}
 	}
-	e.call.Named(w.File, w.URL)
+	e.call.Tell(&w)
 	if what&reachHosts != 0 {
 		for i := range a.Content {
 			if e.part(i).Use == hazard.Run {

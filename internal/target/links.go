@@ -1,10 +1,13 @@
 package target
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/risk/hazard"
@@ -14,6 +17,8 @@ const (
 	maxLinks     = 64  // links on the disk that an act's words lead through
 	maxLinkWords = 512 // words of an act that are looked up
 	maxLinkParts = 32  // names of one
+	fewNames     = 16  // are looked up in the folder one by one; for more of them it is listed
+	maxInFolder  = 4096
 )
 
 // Links are the links on the disk that the words of a call lead through, and where they lead: what
@@ -50,6 +55,39 @@ type linked struct {
 	folder, home string
 	seen         map[string]bool
 	found        []act.Link
+	asked        int             // names that were looked for in the folder
+	names        map[string]bool // that lie there, in lower case; nil where they are not known
+}
+
+// mayLie reports whether a name may lie in the folder. Of many, as the words of a text are, most name
+// nothing: the list of the folder says so of all at once.
+func (l *linked) mayLie(name string) bool {
+	if l.asked++; l.asked == fewNames+1 {
+		l.names = list(l.folder)
+	}
+	return l.names == nil || l.names[strings.ToLower(name)] || strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// list is the names in a folder, in lower case, since the disk may not tell the cases apart; nil where it
+// cannot be listed, or has too many.
+func list(folder string) map[string]bool {
+	names := map[string]bool{"..": true}
+	f, err := os.Open(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return names
+	}
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	lie, err := f.Readdirnames(maxInFolder + 1)
+	if err != nil && err != io.EOF || len(lie) > maxInFolder {
+		return nil
+	}
+	for _, name := range lie {
+		names[strings.ToLower(name)] = true
+	}
+	return names
 }
 
 // follow looks for the first link in a path that a word names, as it names it.
@@ -72,6 +110,9 @@ func (l *linked) follow(word string) {
 		}
 		if name == "" || name == "." {
 			continue
+		}
+		if at == l.folder && !l.mayLie(name) {
+			return
 		}
 		if named += "/" + name; rest[0] != '/' && named == "/"+name {
 			named = name

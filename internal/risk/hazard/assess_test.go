@@ -216,9 +216,13 @@ func FuzzAssess(f *testing.F) {
 		}
 		var told, again []string
 		for list, before := range map[*[]string]*Reading{&told: Read(one), &again: read} {
-			before.Named(func(p string, w bool, c string, k bool) {
-				*list = append(*list, fmt.Sprintf("%q %v %q %v", p, w, c, k))
-			}, func(url string) { *list = append(*list, url) })
+			before.Tell(&Watch{
+				Command: func(c *Command) { *list = append(*list, fmt.Sprintf("%+v", *c)) },
+				File: func(p string, w bool, c string, k bool) {
+					*list = append(*list, fmt.Sprintf("%q %v %q %v", p, w, c, k))
+				},
+				URL: func(url string) { *list = append(*list, url) },
+			})
 		}
 		if d := cmp.Diff(told, again); d != "" {
 			t.Errorf("what it names is something else when it is told again: %s", d)

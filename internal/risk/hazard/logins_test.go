@@ -31,11 +31,11 @@ func TestLogins(t *testing.T) {
 	} {
 		var got []string
 		a := &act.Action{Kind: act.ToolCall, Canonical: "bash", Content: []act.Leaf{{Pointer: "/c", Arg: "command", Text: command}}}
-		Read(a).Named(nil, func(url string) {
+		Read(a).Tell(&Watch{URL: func(url string) {
 			if !slices.Contains(got, url) {
 				got = append(got, url)
 			}
-		})
+		}})
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %q", command, got)
 		}

@@ -26,7 +26,7 @@ func TestReached(t *testing.T) {
 	} {
 		r := Read(&act.Action{Canonical: "bash", Content: []act.Leaf{leafOf("command", c)}})
 		var hosts []string
-		r.Named(nil, func(url string) { hosts = append(hosts, url) })
+		r.Tell(&Watch{URL: func(url string) { hosts = append(hosts, url) }})
 		if !slices.ContainsFunc(hosts, func(h string) bool {
 			return strings.Contains(h, "h.example") && hostOf(h).name == "h.example" || hostOf(h).name == "x.h.example"
 		}) {
@@ -39,10 +39,10 @@ func TestReached(t *testing.T) {
 		"cat h.example", "vim h.example", "python3 h.example.py", "mount /dev/sda1 /mnt", "git push origin main", "git clone ../h.example", "ls h.example",
 	} {
 		r := Read(&act.Action{Canonical: "bash", Content: []act.Leaf{leafOf("command", c)}})
-		r.Named(nil, func(url string) {
+		r.Tell(&Watch{URL: func(url string) {
 			if strings.Contains(url, "h.example") {
 				t.Errorf("%s: %q is no host that it speaks to", c, url)
 			}
-		})
+		}})
 	}
 }

@@ -17,17 +17,18 @@ type Reading struct {
 	parts       []Part
 	done        bool // the following are known
 	assessment  Assessment
-	named       []reached // in the order in which they were told
-	brings      bool      // files are written, or come from elsewhere
-	filed       bool      // files is known
+	seen        []sight // in the order in which they were seen
+	brings      bool    // files are written, or come from elsewhere
+	filed       bool    // files is known
 	files       []File
 	defined     bool // definitions are known
 	definitions []Definition
 	before      string // what stands before the call's own command: see Behind
 }
 
-// reached is a file or an address that a call names.
-type reached struct {
+// sight is a command that a call would start, or a file or an address that it names.
+type sight struct {
+	command *Command // nil for the others
 	address bool
 	text    string
 	writes  bool
@@ -59,15 +60,21 @@ func (r *Reading) sorted() *call {
 // Watch reads the call and tells what it sees: see Observe.
 func (r *Reading) Watch(w *Watch) {
 	noting := *w
-	r.named = r.named[:0]
+	r.seen = nil
+	noting.Command = func(c *Command) {
+		r.seen = append(r.seen, sight{command: c})
+		if w.Command != nil {
+			w.Command(c)
+		}
+	}
 	noting.File = func(path string, writes bool, content string, known bool) {
-		r.named = append(r.named, reached{text: path, writes: writes, content: content, known: known})
+		r.seen = append(r.seen, sight{text: path, writes: writes, content: content, known: known})
 		if w.File != nil {
 			w.File(path, writes, content, known)
 		}
 	}
 	noting.URL = func(url string) {
-		r.named = append(r.named, reached{address: true, text: url})
+		r.seen = append(r.seen, sight{address: true, text: url})
 		if w.URL != nil {
 			w.URL(url)
 		}
@@ -95,15 +102,22 @@ func (r *Reading) read() {
 	}
 }
 
-// Named tells of the files and addresses that the call names.
-func (r *Reading) Named(file func(path string, writes bool, content string, known bool), url func(string)) {
+// Tell tells of the commands, files and addresses that were seen when the call was read, as Watch
+// does, and reads it only if nobody has.
+func (r *Reading) Tell(w *Watch) {
 	r.read()
-	for _, n := range r.named {
+	for _, s := range r.seen {
 		switch {
-		case n.address && url != nil:
-			url(n.text)
-		case !n.address && file != nil:
-			file(n.text, n.writes, n.content, n.known)
+		case s.command != nil:
+			if w.Command != nil {
+				w.Command(s.command)
+			}
+		case s.address:
+			if w.URL != nil {
+				w.URL(s.text)
+			}
+		case w.File != nil:
+			w.File(s.text, s.writes, s.content, s.known)
 		}
 	}
 }
@@ -211,6 +225,6 @@ func (r *Reading) Local() bool {
 		}
 	}
 	address := false
-	r.Named(func(string, bool, string, bool) { files = true }, func(string) { address = true })
+	r.Tell(&Watch{File: func(string, bool, string, bool) { files = true }, URL: func(string) { address = true }})
 	return files && !address
 }

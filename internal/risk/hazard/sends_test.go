@@ -13,7 +13,7 @@ func sends(tool, arg, text string) (sent bool, hosts []string) {
 	for _, f := range r.Assess(Default()).Findings {
 		sent = sent || strings.HasPrefix(f.Code, "exfil.")
 	}
-	r.Named(nil, func(url string) { hosts = append(hosts, url) })
+	r.Tell(&Watch{URL: func(url string) { hosts = append(hosts, url) }})
 	return sent, hosts
 }
 
