@@ -144,6 +144,7 @@ type Guard struct {
 	agents     *Items[agent.Agent]
 	strangers  *Items[agent.Agent]
 
+	valueKey   []byte // of the digests of secrets' values
 	agentsRead agentsRead
 	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
 	barring    sync.Mutex                             // serializes LoadAgents
@@ -190,6 +191,9 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 		return nil, err
 	}
 	g.instructions.Key = ValuesKey(g.sessions.key, keyOf("instructions"))
+	if g.valueKey, err = cfg.Log.Key("values of secrets SHA-256"); err != nil {
+		return nil, fmt.Errorf("derive the key of secrets' values: %w", err)
+	}
 	if g.seal, err = newSealer(cfg.Log); err != nil {
 		return nil, err
 	}
@@ -296,7 +300,7 @@ func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session
 	return policy.Session{
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
 		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
-		Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled, Kept: s.Kept, Wrote: s.Wrote, Valued: s.Valued, Local: s.Local(a), CalledBy: s.CalledBy,
+		Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled, Kept: s.Kept, Held: s.Held(), Wrote: s.Wrote, Valued: s.Valued, Local: s.Local(a), CalledBy: s.CalledBy,
 		Instructed: i.of(a), Past: s.PastOf(a),
 	}
 }

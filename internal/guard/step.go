@@ -160,7 +160,8 @@ func (s *deciding) lock(ctx context.Context) (err error) {
 		parents = s.above[0].state.Work()
 	}
 	s.work = cmp.Or(s.state.Work(), parents, session.WorkOf(s.a))
-	if s.a.IsCall() && s.read.Handles() {
+	s.state.KeyedBy(s.g.valueKey)
+	if s.a.IsCall() && s.read.Handles() || s.state.Discloses(s.a) || session.Tells(s.a) {
 		err = s.lockFiles(ctx)
 	}
 	if err != nil {
@@ -240,6 +241,7 @@ func (s *deciding) remember(ctx context.Context, storedBy []provenance.Origin, e
 	step.Gives(read)
 	state.Masked(step, a, d.Edits)
 	state.Touched(step, done, read)
+	state.Disclosed(step, a, d.Edits)
 	if keys := s.set.Counted(); keys != nil {
 		called := state.CalledBy(a)
 		state.Counts(step, done, keys, func(key uint64) bool { return s.set.Counts(key, done, called) }, agreedTo(d))

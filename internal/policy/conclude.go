@@ -629,7 +629,7 @@ func (e *evaluation) risk() act.Risk {
 
 // checkWeights is how grave a violated check is, where it is not 0.5.
 var checkWeights = map[string]float64{
-	"agent.changed": 0.8, "session.shared": 0.8, "memory.foreign": 0.8, "mcp.changed": 0.8, "mask.written_back": 0.6,
+	"agent.changed": 0.8, "session.shared": 0.8, "memory.foreign": 0.8, "mcp.changed": 0.8, "mask.written_back": 0.6, "secret.retyped": 0.9,
 	"result.orphan": 0.7, "result.denied": 0.7, "result.repeated": 0.7, "id.reused": 0.7,
 	"tool.confusable": 0.7, "tool.undeclared": 0.7, "reply.orphan": 0.6,
 	"memory.unknown": 0.2, "files.changed": 0.3, "tool.new": 0.3, "time.skew": 0.1, "time.backwards": 0.2, "citation.unknown": 0.2,

@@ -59,6 +59,8 @@ type Session struct {
 	// Kept reports whether the session put what a place of secrets holds into a file of this
 	// name.
 	Kept func(name string) bool
+	// Held is what the session knows of the values that it has read in places of secrets.
+	Held hazard.Held
 	// Wrote reports whether the session has itself written exactly this text into a file.
 	// Who reads it back reads nothing that came from elsewhere.
 	Wrote func(text string) bool
@@ -373,7 +375,11 @@ func (e *evaluation) assess() *hazard.Assessment {
 		e.assessed = true
 		if a := e.in.Action; a.IsCall() {
 			e.hazards = e.call.Assess(e.table)
-			if through := e.in.Session.Tunnelled; through != nil && through(e.call.Ports) {
+			through := e.in.Session.Tunnelled != nil && e.in.Session.Tunnelled(e.call.Ports)
+			switch {
+			case e.in.Session.Held.Holds != nil && e.hazards.Speaks:
+				e.hazards = e.call.Telling(e.table, e.in.Session.Held, through)
+			case through:
 				e.hazards = e.call.Through(e.table)
 			}
 			e.runsWritten()

@@ -48,6 +48,7 @@ var Checks = []struct{ Name, Doc string }{
 	{"agent.violations", "an A2G agent did something that no verdict covers, since it became active; a rule that denies for this suspends the agent"},
 	{"model.absent", "a model is configured to score the call's risk, and did not answer"},
 	{"mask.written_back", "a call would write a notice such as [password removed] into the file of which a result of this session was masked, a copy of it, or a file that then takes its place, also where the command puts the notice together as it runs (not in two calls, and not from what other files hold); or, where the result was of no file that is known (a search, a service), anywhere, or give it to a service or a program as a value"},
+	{"secret.retyped", "a message to another agent or to an MCP server (calls of tools are read as hazards) holds a value that this session, or another one of its work, has read in a place of secrets"},
 	{"report.uncovered", "an A2G report tells of an act that no verdict covers"},
 	{"report.exceeded", "an A2G report tells of more memory, CPU or time than the verdict's manifest allowed"},
 }
@@ -100,6 +101,7 @@ func (s *State) Check(a *act.Action, owners []Owner) (v []act.Violation, repeat 
 	c.fingerprint()
 	c.rhythm()
 	c.writtenBack()
+	c.retyped()
 	c.memory(owners)
 	c.mcp()
 	c.citations()

@@ -24,24 +24,26 @@ import (
 // newer fact of the same class and name takes the place of an older one. Names are those
 // that files lie under, without their folders, which are spelled in many ways.
 const (
-	factRuns   = 'f' // how grave it would be to run a file that the session wrote: a tier
-	factInside = 'i' // how grave it would be to run what stands in a file that the session wrote: a tier
-	factHolds  = 'h' // a file that the session wrote holds a notice in the place of something
-	factMasked = 'w' // something was masked in what was shown of a file; the name "": of any
-	factCopy   = 'c' // the file is a copy, or has the name of, another
-	factShows  = 'p' // a call shows something of a file
-	factAt     = 'a' // something was masked in what was shown of the file at this place
-	factLost   = 'l' // the same, of a file of this name; and where it lies is not known, or it is a copy (1), or is known (2)
-	factSecret = 'k' // the session put what a place of secrets holds into the file
-	factFolder = 'd' // how grave it would be to run what lies in a folder that came from elsewhere: a tier
-	factShelf  = 'g' // the session saved the file from where people keep what they give to others
-	factPlace  = 'q' // where the file of a name lies that would do harm
-	factTakes  = 'u' // a file takes in another
-	factValue  = 'v' // the session wrote this value, which looks like a secret, into a file
-	factAwaits = 'b' // something that goes on runs what stands in a file, or will
-	factWrote  = 't' // the session wrote to the file: what it said itself (1), or what it brought from elsewhere (2)
-	factTunnel = 'U' // a port of this machine leads to another one
-	factText   = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
+	factRuns     = 'f' // how grave it would be to run a file that the session wrote: a tier
+	factInside   = 'i' // how grave it would be to run what stands in a file that the session wrote: a tier
+	factHolds    = 'h' // a file that the session wrote holds a notice in the place of something
+	factMasked   = 'w' // something was masked in what was shown of a file; the name "": of any
+	factCopy     = 'c' // the file is a copy, or has the name of, another
+	factShows    = 'p' // a call shows something of a file
+	factAt       = 'a' // something was masked in what was shown of the file at this place
+	factLost     = 'l' // the same, of a file of this name; and where it lies is not known, or it is a copy (1), or is known (2)
+	factSecret   = 'k' // the session put what a place of secrets holds into the file
+	factFolder   = 'd' // how grave it would be to run what lies in a folder that came from elsewhere: a tier
+	factShelf    = 'g' // the session saved the file from where people keep what they give to others
+	factPlace    = 'q' // where the file of a name lies that would do harm
+	factTakes    = 'u' // a file takes in another
+	factValue    = 'v' // the session wrote this value, which looks like a secret, into a file
+	factAwaits   = 'b' // something that goes on runs what stands in a file, or will
+	factWrote    = 't' // the session wrote to the file: what it said itself (1), or what it brought from elsewhere (2)
+	factTunnel   = 'U' // a port of this machine leads to another one
+	factHeld     = 'V' // a value that was read in a place of secrets; of a call, that it shows such a place; the name "": any
+	factHeldHost = 'X' // a host that such a place names
+	factText     = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
 )
 
 const (
@@ -321,6 +323,7 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 			}
 		}
 	}
+	s.disclosed(st, a, read)
 	st.shell = read.Defines()
 	s.wrote(st, a, read)
 	s.kept(st, read)
@@ -359,6 +362,9 @@ func (s *State) Shell() []hazard.Definition { return s.shell }
 // name, and those that hold none any more.
 func (s *State) kept(st *Step, read *hazard.Reading) {
 	does := read.Assess(hazard.Default())
+	if held := s.Held(); held.Holds != nil {
+		does = read.Telling(hazard.Default(), held, false) // with what was typed
+	}
 	holds := does.Kept
 	for _, pair := range does.Copied {
 		if s.Kept(pair[0]) || slices.Contains(holds, pair[0]) {
@@ -367,6 +373,9 @@ func (s *State) kept(st *Step, read *hazard.Reading) {
 	}
 	for _, f := range read.Written() {
 		holds = append(slices.Clip(holds), f.Keeps...) // who runs it is seldom seen to do this
+		if place := cmp.Or(f.Path, f.Name); f.Text != "" && s.Holds(f.Text) && !hazard.KeepsSecrets(place) {
+			holds = append(slices.Clip(holds), hazard.KeptAs(place)...)
+		}
 	}
 	for _, name := range holds {
 		if len(st.files) < maxFacts {

@@ -74,6 +74,7 @@ type State struct {
 	taken   taken               // by the session's next step
 	above   above               // the session that began this one
 	shell   []hazard.Definition // what its commands left in their shell; not kept on the disk, as it is what they said
+	key     []byte              // of the digests of values; nil for none
 	shared  *State              // what the sessions of its work remember of files; nil where that is not at hand
 	// sinceWhole counts the steps since one that holds all of Values.
 	sinceWhole int

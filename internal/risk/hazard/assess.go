@@ -90,6 +90,9 @@ type Assessment struct {
 	// Pushed are the remotes, as RemoteName calls them, to which the call pushes.
 	Pushed []string
 	Copied [][2]string
+	// Discloses says that what the call gives holds what a place of secrets holds, and Speaks that it
+	// tells others something.
+	Discloses, Speaks bool
 }
 
 // Bounds of one assessment.
@@ -171,9 +174,13 @@ type assessor struct {
 	keptIn    []string          // files into which a secret was put, by their names
 	leaving                     // what of it is on its way to others
 	sends     bool              // something is sent to another host
+	speaks    bool              // others are told something: see Assessment
+	discloses bool              // what a place of secrets holds is shown to who called
+	held      Held              // what is known of secrets that were read before
 	refs      map[string]string // names that stand for others: declare -n
 	remotes   map[string]string // where the script has git push to, by the names of remotes
 	pushedTo  []string          // the remotes to which it pushes
+	toOwn     bool              // the hosts that the command names may have the secrets that are kept for them
 	bare      bool              // the command speaks to an address that is a number, and nobody's name
 	same      bool              // what is written is a program under its own name
 	inText    *textPlace        // the text of the call in which what is read was found; nil for its own
@@ -278,7 +285,7 @@ func (a *assessor) assessment() Assessment {
 		}
 		return 0
 	})
-	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn, Pushed: a.pushedTo}
+	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn, Pushed: a.pushedTo, Discloses: a.discloses, Speaks: a.speaks || a.sends || a.pushed}
 	all.Fed, all.RanIn, all.Called = a.obeyed, a.ranIn, a.called
 	if a.dynamic {
 		all.Fed = append(slices.Clip(a.obeyed), a.named...)
@@ -630,6 +637,7 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	if l.role != rolePath {
 		a.secrets(text)
 	}
+	a.telling(c, l, text)
 	if name, value := variableOf(l); name != "" {
 		s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &whole, at: whole, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
 		s.variable(name, flow{text: value, known: true})
@@ -654,6 +662,7 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\r\n")
 			a.watchedFile(line, c.kind.writes, flow{})
+			a.discloses = a.discloses || !c.kind.writes && KeepsSecrets(line)
 			if c.kind.writes && a.addsSettings(c, line) {
 				a.report("persist.profile", 0, whole)
 				continue

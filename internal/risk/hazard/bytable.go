@@ -130,7 +130,7 @@ func (c *invocation) addressed() {
 		return
 	}
 	for _, a := range c.args {
-		if a.taint&(fromFile|fromSecret|fromHost) == 0 {
+		if a.taint&(fromFile|fromSecret|fromHost|fromTyped) == 0 || a.taint&(fromFile|fromSecret|fromHost) == 0 && c.toOwn {
 			continue
 		}
 		scheme, rest, ok := strings.Cut(a.text, "://")

@@ -932,6 +932,10 @@ func (p *program) judge(text string) taint {
 	if (short && (talks || has(canHTTP)) || p.fetches && short) && allVariables.MatchString(text) {
 		p.report("exfil.secret", 0.85, p.at)
 	}
+	if short && (talks || has(canHTTP) || p.fetches) {
+		p.assessor.speaks = true
+		p.tellsTyped(text)
+	}
 	if p.taint&fromSecret != 0 && (talks || has(canHTTP) || p.fetches && short) {
 		w := 0.0
 		if p.kept {

@@ -81,7 +81,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.report("shell.obfuscated", 0.82, s.at)
 		name = g
 	}
-	args = s.followed(s.withOptions(baseName(name), args))
+	args = s.typedIn(s.followed(s.withOptions(baseName(name), args)))
 	c := &invocation{shell: s, name: baseName(name), path: name, args: args[1:], in: in, wrap: wrap}
 	c.replaces()
 	if !c.runsVendors() { // else it is no longer the vendor's text alone
@@ -118,14 +118,14 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	s.namedByProgram(args, wrap)
 	s.watched(args, in)
 	defer c.entersOther()()
-	before, aside, bare := s.rehearsed, s.aside, s.bare
+	before, aside, bare, toOwn := s.rehearsed, s.aside, s.bare, s.toOwn
 	if c.tunnels() {
 		s.tunnelled = true
 		c.leadsElsewhere()
 	}
 	s.lingers = s.lingers || c.waits()
-	s.rehearsed, s.aside, s.bare = c.rehearses(), c.standsAside(), false
-	defer func() { s.rehearsed, s.aside, s.bare = before, aside, bare }()
+	s.rehearsed, s.aside, s.bare, s.toOwn = c.rehearses(), c.standsAside(), false, c.tellsItsOwn()
+	defer func() { s.rehearsed, s.aside, s.bare, s.toOwn = before, aside, bare, toOwn }()
 	defer s.reads(in)()
 	prints := c.uses()
 	c.carries()

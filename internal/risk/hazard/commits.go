@@ -33,7 +33,7 @@ func (c *invocation) records(verb string, args []flow) {
 		for _, a := range c.args { // settings before the subcommand; a login among them is one secret
 			told |= a.taint &^ fromSecret
 		}
-		if told&(fromSecret|fromPlace) != 0 {
+		if told&(fromSecret|fromPlace|fromTyped) != 0 {
 			c.recordedSecret |= told | fromSecret
 			c.keeps(repository)
 		}
@@ -144,14 +144,30 @@ func (s *shell) keeps(name string) {
 
 // keepsIn notes the same of a file, of the folders that it lies in, and of what is worked in.
 func (s *shell) keepsIn(p string) {
-	s.keeps(scriptName(p))
+	for _, name := range KeptAs(p) {
+		s.keeps(name)
+	}
+}
+
+// KeptAs are the names by which later calls know that a file holds what a place of secrets held: its
+// own, those of the folders that it lies in, and what is worked in.
+func KeptAs(p string) (names []string) {
+	if name := scriptName(p); name != "" {
+		names = append(names, name)
+	}
 	if !inWork(p) {
-		return
+		return names
 	}
 	for dir := path.Dir(path.Clean(p)); dir != "." && dir != "/" && len(dir) > 1; dir = path.Dir(dir) {
-		s.keeps(scriptName(dir))
+		names = append(names, scriptName(dir))
 	}
-	s.keeps(workTree)
+	return append(names, workTree)
+}
+
+// KeepsSecrets reports whether a file is, by where it lies, one that is there for secrets.
+func KeepsSecrets(p string) bool {
+	pl := placeOf(normalPath(p).text)
+	return pl.read >= 0.3 && pl.reads != ""
 }
 
 // inWork reports whether a file lies in the folder that is worked in, as far as its name says so, and

@@ -30,10 +30,10 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			if r.Hdoc != nil {
-				s.feeds(numberOf(r), s.word(r.Hdoc), &in)
+				s.feeds(numberOf(r), s.retyped(s.word(r.Hdoc)), &in)
 			}
 		case syntax.WordHdoc:
-			f := s.word(r.Word)
+			f := s.retyped(s.word(r.Word))
 			f.text += "\n"
 			s.feeds(numberOf(r), f, &in)
 		case syntax.RdrIn, syntax.RdrInOut:

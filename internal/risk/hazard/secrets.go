@@ -35,6 +35,8 @@ func (c *invocation) leaks() {
 	if !tells && !c.speaks() || c.keepsSecrets() {
 		return
 	}
+	c.assessor.speaks = true
+	c.tellsTyped(tells)
 	var told taint
 	if !c.loginByInput() {
 		told = c.in.taint

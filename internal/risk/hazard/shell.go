@@ -65,8 +65,12 @@ func (a *assessor) command(text string, outer *span) {
 			a.code(i.language, rest, s.spanOf(0, len(text)), false)
 		}
 	}
-	if out := s.script(text); out.taint&(fromKeeper|recoded) != 0 && a.depth == 0 && outer == nil {
-		a.report("secret.shown", 0, s.spanOf(0, len(text)))
+	out := s.script(text)
+	if a.depth == 0 && outer == nil {
+		a.discloses = a.discloses || out.taint&fromSecret != 0
+		if out.taint&(fromKeeper|recoded) != 0 {
+			a.report("secret.shown", 0, s.spanOf(0, len(text)))
+		}
 	}
 	s.conclude(text)
 	if a.depth == 0 {

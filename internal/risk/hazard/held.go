@@ -1,0 +1,190 @@
+package hazard
+
+import (
+	"slices"
+	"strings"
+)
+
+// Held is what a session knows of the secrets that its model has read, and could type. The zero Held
+// knows of none.
+type Held struct {
+	Holds func(text string) bool // reports whether a text holds such a value
+	Knows func(host string) bool // reports whether such a secret is kept for a host, or the user named it
+}
+
+// in reports whether a text holds a value that was read before.
+func (h Held) in(text string) bool { return h.Holds != nil && h.Holds(text) }
+
+// own reports whether a host is one that may have the secrets: of one's own machine and networks, of
+// which a place of secrets tells, or that the user named. A host that a variable says was not typed.
+func (h Held) own(at host) bool {
+	switch {
+	case at.kind() != "public", strings.HasPrefix(at.name, "$"), !strings.Contains(at.name, ".") && !at.addr.IsValid():
+		return true
+	case dropHost(at.name):
+		return false
+	}
+	return h.Knows != nil && h.Knows(at.name)
+}
+
+// Telling judges the call by a table as one that may hold a value which was read in a place of secrets
+// and typed. tunnelled says that some port of this machine leads to another one.
+func (r *Reading) Telling(t *Table, held Held, tunnelled bool) Assessment {
+	folders := r.Folders()
+	a := newAssessor(t)
+	a.held, a.tunnelled = held, tunnelled
+	r.places(a, folders[0])
+	a.read(r.sorted())
+	return r.elsewhereToo(a.assessment(), t, folders)
+}
+
+// retyped is a text that stands in the call itself, and what it is if a secret was typed there.
+func (a *assessor) retyped(f flow) flow {
+	if a.held.in(f.text) {
+		f.taint |= fromTyped
+	}
+	return f
+}
+
+// typedIn is the same of the words of a command. Where only all of them together hold a value, each does.
+func (a *assessor) typedIn(args []flow) []flow {
+	if a.held.Holds == nil {
+		return args
+	}
+	some, all := false, ""
+	for i := range args {
+		args[i] = a.retyped(args[i])
+		some = some || args[i].taint&fromTyped != 0
+		if i > 0 {
+			all += args[i].text + " "
+		}
+	}
+	if !some && len(args) > 2 && a.held.in(all) {
+		for i := range args {
+			args[i].taint |= fromTyped
+		}
+	}
+	return args
+}
+
+// tellsTyped judges that a command tells others a value that was typed: in a text for people, in what it
+// sends to a host that nobody has named with it. As its login to a host that is not known somebody has
+// to say whether it is for that.
+func (c *invocation) tellsTyped(tells bool) {
+	told := c.in.taint
+	if c.loginByInput() {
+		told = 0
+	}
+	login := false
+	for i, a := range c.args {
+		switch {
+		case a.taint&fromTyped != 0 && c.logsIn(i):
+			login = true
+		case a.taint&fromTyped != 0:
+			told |= a.taint
+		default:
+			told |= c.carried(i, tells)
+		}
+	}
+	if told&fromTyped == 0 && !login || c.toOwn {
+		return
+	}
+	hosts := c.hostsTold()
+	switch {
+	case told&fromTyped == 0 && len(hosts) == 0: // who it is for, the program knows
+	case told&fromTyped == 0:
+		c.report("exfil.secret", 0.6, c.at)
+	case tells || len(hosts) > 0:
+		c.report("exfil.secret", 0, c.at)
+	}
+}
+
+// tellsItsOwn reports whether a command names hosts, and all of them may have the secrets that are kept
+// for them.
+func (c *invocation) tellsItsOwn() bool {
+	if c.held.Holds == nil {
+		return false
+	}
+	hosts := c.hostsTold()
+	return len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h host) bool { return !c.held.own(h) })
+}
+
+// logsIn reports whether a word says by what a program logs in.
+func (c *invocation) logsIn(i int) bool {
+	option := c.optionOf(i)
+	if _, rest, ok := strings.Cut(c.args[i].text, "://"); ok {
+		login := strings.LastIndexByte(before(rest, '/'), '@')
+		return login >= 0 && !c.held.in(rest[login:])
+	}
+	return c.takesCredential(i) || httpClients[c.name] && listed("-u --user --oauth2-bearer -b --cookie -a --auth --password", option) ||
+		sqlClients[c.name] && strings.HasPrefix(c.args[i].text, "-p")
+}
+
+// hostsTold are the hosts that the words of a command name.
+func (c *invocation) hostsTold() (hosts []host) {
+	for i, a := range c.args {
+		t := a.text
+		if option, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(option, "--") {
+			t = v
+		}
+		told := listed("-h --host --hostname --server --url --endpoint --endpoint-url -b --broker", c.optionOf(i))
+		if strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") {
+			continue
+		}
+		if strings.Contains(t, "://") || told || hasHostForm(t) || httpClients[c.name] && listed("", c.optionOf(i)) && strings.Contains(before(t, '/'), ".") {
+			hosts = append(hosts, hostOf(t))
+		}
+	}
+	return hosts
+}
+
+// outward are words in the names of tools by which others are told something, beside sendingTools.
+var outward = set("gist gists paste release wiki page chat dm sms upload push deliver webhook invite event ticket card discussion review pull pr mr note notes status toot story answer respond forward broadcast submit")
+
+// telling judges that a call of a tool which is no shell tells others a value that was typed: in an
+// address, in what is sent to one, in a text for people.
+func (a *assessor) telling(c *call, l *leaf, text string) {
+	sends := l.role == roleURL || anyOf(c.words, sendingTools) || anyOf(c.words, outward)
+	a.speaks = a.speaks || sends
+	if !sends || a.held.Holds == nil || l.role == roleCommand || l.role == roleCode || l.role == rolePath || l.role == roleSQL || !a.held.in(text) {
+		return
+	}
+	var hosts []host
+	for i := range c.leaves {
+		if m := &c.leaves[i]; m.role == roleURL {
+			hosts = append(hosts, hostOf(m.Text))
+		}
+	}
+	at := span{0, len(text)}
+	switch {
+	case len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h host) bool { return !a.held.own(h) }):
+	case l.role != roleURL && slices.ContainsFunc(credentialWords, func(w string) bool { return strings.Contains(c.nameOf(l), w) }):
+		a.report("exfil.secret", 0.6, at)
+	default:
+		a.report("exfil.secret", 0, at)
+	}
+}
+
+// tellsTyped judges the same of a program of another language: of where it may go only the addresses in
+// its strings tell.
+func (p *program) tellsTyped(text string) {
+	if !p.held.in(text) {
+		return
+	}
+	var hosts []host
+	for _, t := range p.strings {
+		if strings.Contains(t.text, "://") || hasHostForm(t.text) {
+			hosts = append(hosts, hostOf(t.text))
+		}
+	}
+	if len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h host) bool { return !p.held.own(h) }) {
+		return
+	}
+	weight := 0.0
+	if slices.ContainsFunc(p.strings, func(t token) bool {
+		return strings.EqualFold(t.text, "authorization") || strings.EqualFold(t.text, "x-api-key")
+	}) {
+		weight = 0.6
+	}
+	p.report("exfil.secret", weight, p.at)
+}
