@@ -19,6 +19,7 @@ import (
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/session"
 	"reeve.example/reeve/internal/target"
 	"reeve.example/reeve/internal/words"
@@ -120,9 +121,10 @@ type inquiry struct {
 	in       *policy.Input
 	set      *policy.Set
 	decision *act.Decision
-	asked    bool           // people were asked already, and are not again
-	tainted  bool           // the act's session has read what others wrote
-	defined  session.Digest // how the act's tool is defined
+	asked    bool                // people were asked already, and are not again
+	tainted  bool                // the act's session has read what others wrote
+	defined  session.Digest      // how the act's tool is defined
+	shell    []hazard.Definition // what earlier calls left in the shell, if it is still open
 }
 
 // form is what people's answer is bound to. See formOf.

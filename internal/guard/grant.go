@@ -3,8 +3,11 @@ package guard
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -91,6 +94,7 @@ func (g *Guard) granted(ctx context.Context, q *inquiry) (*approval.Grant, error
 // no matter of theirs. What stands before is, since it can change what is done.
 func (g *Guard) aim(q *inquiry) *target.Aim {
 	aim := g.aimed(q)
+	aim.Labels = append(aim.Labels, leftInShell(q.shell)...)
 	if aim.Known {
 		// Every word that does something is as it was agreed to: none can come from what was read since. Else the
 		// first result, such as that of the act itself, would end the agreement. A rule that
@@ -99,6 +103,25 @@ func (g *Guard) aim(q *inquiry) *target.Aim {
 		aim.Labels = slices.DeleteFunc(aim.Labels, func(l string) bool { return slices.Contains(noted, l) })
 	}
 	return aim
+}
+
+// leftInShell is the label of what earlier calls left in a shell that may still be open: a variable that
+// was set since (AWS_PROFILE, RAILS_ENV) can lead the same command elsewhere.
+func leftInShell(defs []hazard.Definition) []string {
+	last := map[string]string{}
+	for _, d := range defs {
+		if d.Sets() {
+			last[d.Name] = d.Text
+		}
+	}
+	if len(last) == 0 {
+		return nil
+	}
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		fmt.Fprintf(h, "%d %s %d %s\n", len(name), name, len(last[name]), last[name])
+	}
+	return []string{"shell sha256:" + hex.EncodeToString(h.Sum(nil))}
 }
 
 // ofSession are the labels of an act that say what its session did before, and by which nothing was decided:

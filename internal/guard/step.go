@@ -102,7 +102,7 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, with With, r
 	d := &s.decision
 	would := g.shadow(s.in, d, s.set)
 	consent, release, err := g.consult(ctx, &inquiry{
-		in: s.in, set: s.set, decision: d, asked: with.Asked, tainted: s.state.Tainted(a.Turn), defined: s.state.Defined(a),
+		in: s.in, set: s.set, decision: d, asked: with.Asked, tainted: s.state.Tainted(a.Turn), defined: s.state.Defined(a), shell: s.state.Shell(),
 	})
 	if err != nil {
 		return act.Decision{}, nil, err

@@ -192,6 +192,10 @@ func TestThreat17StretchedGrant(t *testing.T) {
 		{"another plan", "terraform destroy", "terraform destroy -auto-approve", put("main.tf", "# two\n"), nil},
 		{"a file more in the plan", "terraform destroy", "terraform destroy -auto-approve", put("more.tf", "# two\n"), nil},
 		{"other values", "terraform destroy", "terraform destroy -var env=prod", nil, nil},
+		{"another database of the project", "bin/rails db:reset", "bin/rails db:reset", put("config/database.yml", "development: {url: postgres://db.example/live}\n"), nil},
+		{"another database in the settings of a module", "python3 manage.py flush --noinput", "python3 manage.py flush --noinput", put("clinic/settings.py", "HOST = 'db.example'\n"), nil},
+		{"another place to deploy to", "kamal deploy -d staging", "kamal deploy -d staging", put("config/deploy.staging.yml", "servers: [live.example]\n"), nil},
+		{"another store", "dvc gc -w -c -f", "dvc gc -w -c -f", put(".dvc/config", "url = s3://other\n"), nil},
 		{"more than was aimed at", "terraform destroy -target=a.b", "terraform destroy", nil, nil},
 		{"another compose file", "docker compose -p shop down -v", "docker compose -p shop -f x/docker-compose.yml down -v", nil, nil},
 		{"another project", "docker compose -p shop down -v", "docker compose -p other down -v", nil, nil},
@@ -250,5 +254,21 @@ func TestGrantLasts(t *testing.T) {
 			}
 			answered(a.ID, "Done.")
 		}
+	}
+}
+
+// TestGrantOpenShell: what an earlier call set in a shell that may still be open can lead the same
+// command elsewhere.
+func TestGrantOpenShell(t *testing.T) {
+	n, dir := codingAgents(t)
+	ask := func(id, command string) *act.Action { return tool("s", id, "shell", dir, "command", command) }
+	n.grants(t, ask("1", "terraform destroy"), approval.Span{Session: true})
+	n.decide(t, ask("2", "cd "+dir))
+	if d, _ := n.decide(t, ask("3", "terraform destroy")); d.Effect != act.Allow {
+		t.Fatalf("%v %v", d.Effect, codesOf(d))
+	}
+	n.decide(t, ask("4", "export AWS_PROFILE=live"))
+	if d, _ := n.decide(t, ask("5", "terraform destroy")); d.Effect != act.Escalate {
+		t.Errorf("with another account: %v %v", d.Effect, codesOf(d))
 	}
 }

@@ -40,12 +40,13 @@ type named struct {
 type use uint8
 
 const (
-	goes    use = iota // the place matters, not what is there
-	runs               // what is there matters
-	program            // a program, looked for where the system looks
-	works              // a folder that something works in, as where it is itself
-	commit             // a branch or tag of Git's
-	modules            // a folder whose names hide those of a language's own modules
+	goes     use = iota // the place matters, not what is there
+	runs                // what is there matters
+	program             // a program, looked for where the system looks
+	works               // a folder that something works in, as where it is itself
+	commit              // a branch or tag of Git's
+	modules             // a folder whose names hide those of a language's own modules
+	settings            // a folder whose settings a program may obey
 )
 
 // Bounds of what is looked at.
@@ -395,6 +396,7 @@ func (m *Aim) command(c *hazard.Command) {
 	if impliedFiles[base] != nil {
 		m.implied(base, c.Words, folders, in)
 	}
+	m.obeys(base, c.Words, in)
 }
 
 // implied notes what a program takes its orders from without being told: in the folders
@@ -664,6 +666,8 @@ func (m *Aim) Look() *approval.Scope {
 			}
 		case n.use == modules:
 			f.Path, f.Sum = "modules in "+n.path, moduleNames(m.at(n.path))
+		case n.use == settings:
+			f.Path, f.Sum = "settings in "+n.path, settingsOf(m.at(n.path), &left)
 		case n.use == program:
 			found, err := exec.LookPath(n.path)
 			if err != nil {

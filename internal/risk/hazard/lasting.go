@@ -21,6 +21,11 @@ type Definition struct {
 	Text string // the command that sets it
 }
 
+// Sets reports whether it sets a variable, a function or an alias, for whatever is started later.
+func (d Definition) Sets() bool {
+	return d.Name != folderName && !strings.HasPrefix(d.Name, descriptorName) && !strings.HasPrefix(d.Name, typedName)
+}
+
 // Names of definitions that set no variable, and no function or alias.
 const (
 	descriptorName = "&"  // and its number
