@@ -208,8 +208,9 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 			a.command(templateHoles.ReplaceAllString(m[1], "$$X"), &at)
 		}
 	}
+	reads := taint(0)
 	if (language == "python" || language == "js") && !kept {
-		a.effects(language, text, at)
+		reads = a.effects(language, text, at)
 	}
 	if language == "" && strings.Contains(text, "<?") {
 		language = "php"
@@ -223,7 +224,7 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 			p.file(path)
 		}
 	}
-	return p.judge(text)
+	return p.judge(text) | reads
 }
 
 // shellTemplate is a template that a function of a shell's name is given, and templateHoles what is put
@@ -286,25 +287,26 @@ func magics(text string) (code string, commands []string) {
 }
 
 // effects judges what code does as the lines of a shell that would do the same. Of code that
-// is not known to be all of its language, what was understood counts.
-func (a *assessor) effects(language, text string, at span) {
+// is not known to be all of its language, what was understood counts. It returns what the files hold that
+// the code reads, which it may print.
+func (a *assessor) effects(language, text string, at span) (reads taint) {
 	if a.steps > maxEffects {
 		a.starve(at)
-		return
+		return 0
 	}
 	e := effects.Of(language, text, a.givenTo())
 	a.steps += e.Steps
 	for _, line := range e.Lines {
 		if !a.spend(len(line)) {
 			a.starve(at)
-			return
+			return 0
 		}
 		a.line(line, at)
 	}
 	for _, given := range e.Texts {
 		if !a.spend(len(given)) {
 			a.starve(at)
-			return
+			return 0
 		}
 		a.heard(language, given, at)
 	}
@@ -318,6 +320,7 @@ func (a *assessor) effects(language, text string, at span) {
 	if e.Dark {
 		a.report("shell.encoded_run", darkCode, at)
 	}
+	return p.taint
 }
 
 // supply is what a program is given besides its code.
@@ -741,6 +744,8 @@ func (p *program) string(t token) {
 		p.report("destroy.system", 0, p.at)
 	case strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, ">") || strings.Contains(s, "..") && strings.Contains(s, "/"):
 		p.file(s)
+	case p.language != "" && p.language != "python" && p.language != "js" && len(s) < 256 && !strings.ContainsAny(s, " \n:") && !takesSettings[t.callee] && KeepsSecrets(s):
+		p.file(s)
 	case isURL(s) && len(s) < 2048:
 		p.host(s, p.at)
 		p.fetches = p.fetches || hostOf(s).kind() != "loopback"
@@ -748,6 +753,9 @@ func (p *program) string(t token) {
 		p.hidden(s, t.callee)
 	}
 }
+
+// takesSettings are functions that take a file of settings in as variables, or only look whether it is there.
+var takesSettings = set("load overload config dotenv loadenv godotenv createimmutable createmutable createunsafeimmutable createunsafemutable createarraybacked from_filename from_path env_file envfile exists exist isfile is_file file_exists stat basename")
 
 // file judges that a program reads a path that its strings name, and keeps it for
 // what else the program does with paths.
@@ -980,7 +988,7 @@ var (
 )
 
 // readsFiles are the ways in which languages that are read by their words take a file's content.
-var readsFiles = lazyregexp.New(`(?i)\b(?:file\.(?:read|open|binread)|io\.(?:read|open)|readfile|file_get_contents|fopen|slurp|open\s*[(\s]|read_file|readlines|get-content|readalltext|readallbytes)`)
+var readsFiles = lazyregexp.New(`(?i)\b(?:file\.(?:read|open|binread)|io\.(?:read|open)|readfile|file_get_contents|fopen|slurp|open\s*[(\s]|read_file|readlines|get-content|readalltext|readallbytes|read_to_string|os\.readfile|ioutil\.readfile|files\.(?:read|lines|new)|filereader|fileinputstream)`)
 
 // walksTree are the ways to go through a whole tree; losesHome is a deletion of all that is
 // somebody's, by one of the names that languages have for it.

@@ -271,6 +271,9 @@ func (c *invocation) batch(options map[string]flow) {
 // copied judges that a file is copied on this machine. A copy of a password
 // file is a leak in waiting; copies of settings are backups.
 func (c *invocation) copied(p string) flow {
+	if key := globbedKeys(p); key != "" {
+		p = key
+	}
 	f := normalPath(p)
 	pl := placeOf(f.text)
 	out := flow{taint: fromFile}

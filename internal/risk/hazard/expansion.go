@@ -524,8 +524,19 @@ var globTargets = []string{"nc", "ncat", "socat", "bash", "sh", "dash", "python3
 // keyFiles are where keys lie in a home directory, for patterns that mean them.
 var keyFiles = []string{"~/.ssh/id_rsa", "~/.ssh/id_ed25519", "~/.aws/credentials", "~/.netrc", "~/.git-credentials", "~/.kube/config", "~/.docker/config.json", "~/.config/gh/hosts.yml", "~/.claude/.credentials.json", "~/.codex/auth.json"}
 
-// globbedKeys finds the file of keys that a pattern such as ~/.a*/cred* means.
+// projectKeys are the files of secrets that lie in projects under names that begin with a dot.
+var projectKeys = []string{".env", ".env.local", ".env.production", ".netrc", ".npmrc", ".pypirc", ".pgpass"}
+
+// globbedKeys finds the file of keys that a pattern such as ~/.a*/cred*, or .en? in a project, means. What
+// stands for all hidden names means none of them.
 func globbedKeys(pattern string) string {
+	if dir, name := path.Split(pattern); strings.HasPrefix(name, ".") && strings.ContainsAny(name, "?*[") && len(pattern) <= 256 && strings.Trim(name, ".*?![]^") != "" {
+		for _, key := range projectKeys {
+			if ok, _ := path.Match(name, key); ok {
+				return dir + key
+			}
+		}
+	}
 	pattern = homed(pattern)
 	if !strings.HasPrefix(pattern, "~/.") || !strings.ContainsAny(pattern, "?*[") || len(pattern) > 256 {
 		return ""

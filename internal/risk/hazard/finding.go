@@ -67,10 +67,14 @@ func (c *invocation) find() flow {
 		case "-name", "-iname", "-path", "-wholename", "-ipath", "-regex":
 			if i+1 < len(c.args) {
 				n := strings.ToLower(strings.Trim(c.args[i+1].text, "*/"))
+				looks = looks || globbedKeys(strings.ToLower(c.args[i+1].text)) != ""
 				for _, s := range secretNames {
 					if n == s || len(s) > 7 && strings.Contains(n, s) || strings.HasSuffix(n, s) && (len(s) > 4 || strings.HasPrefix(s, ".")) && !strings.HasSuffix(n, "_token") {
 						looks, keys = true, keys || !listed(".pem .asc .gpg", s)
 					}
+				}
+				if namesSecret(n) || globbedKeys(strings.ToLower(c.args[i+1].text)) != "" {
+					out.taint |= fromSecret | fromPlace // what it starts is given their names
 				}
 			}
 		case "-delete":

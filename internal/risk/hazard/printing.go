@@ -99,6 +99,9 @@ func (c *invocation) printf() flow {
 		c.vars[args[1].text] = printed.printf()
 		return flow{}
 	}
+	if args[0].text == "--" && len(args) > 1 { // behind it stands the format
+		args = args[1:]
+	}
 	format := effects.Unescape(args[0].text)
 	out := flow{known: args[0].known, taint: args[0].taint}
 	args = args[1:]

@@ -31,8 +31,13 @@ func (c *invocation) leaks() {
 	c.recordsElsewhere()
 	c.mountsKeys()
 	c.strays()
+	c.configured()
 	tells := c.said(func(u *use) bool { return u.tells })
-	if !tells && !c.speaks() || c.keepsSecrets() {
+	if c.keepsSecrets() {
+		c.keepsElsewhere()
+		return
+	}
+	if !tells && !c.speaks() {
 		return
 	}
 	c.assessor.speaks = true
@@ -59,6 +64,71 @@ func (c *invocation) leaks() {
 	}
 	c.leaked(told, tells)
 	c.loginsAstray()
+}
+
+// keepsElsewhere judges that a place of secrets is given to a keeper in a repository or an organization
+// that the command names, which need not be that of the project: whoever owns it has them then.
+func (c *invocation) keepsElsewhere() {
+	if !listed("gh glab", c.name) {
+		return
+	}
+	told, elsewhere := c.in.taint, false
+	for i, a := range c.args {
+		option := before(a.text, '=')
+		elsewhere = elsewhere || listed("-R --repo -o --org -g --group", option) || strings.HasPrefix(a.text, "-R") && strings.Contains(a.text, "/")
+		if told |= a.taint; listed("-f --env-file", c.optionOf(i)) {
+			told |= c.handed(a.text)
+		}
+	}
+	if elsewhere && told&(fromPlace|fromTyped) != 0 {
+		c.report("exfil.secret", 0.6, c.at)
+	}
+}
+
+// configured judges what curl is told in a file of options, or in what comes in, as if it stood in the
+// line: data = @.env.
+func (c *invocation) configured() {
+	if c.name != "curl" || c.wrap > maxStarts {
+		return
+	}
+	for i, a := range c.args {
+		name := a.text
+		switch rest, joined := strings.CutPrefix(name, "-K"); {
+		case i > 0 && listed("-K --config", c.args[i-1].text):
+		case joined && rest != "":
+			name = rest
+		case strings.HasPrefix(name, "--config="):
+			name = name[len("--config="):]
+		default:
+			continue
+		}
+		said, known := c.files.get(name)
+		if name == "-" {
+			said, known = c.in, c.in.known
+		}
+		if !known || len(said.text) > 64<<10 {
+			continue
+		}
+		words := []flow{{text: "curl", known: true}}
+		for line := range strings.Lines(said.text) {
+			line = strings.TrimSpace(line)
+			value := ""
+			if i := strings.IndexAny(line, "=: \t"); i > 0 {
+				line, value = line[:i], strings.TrimLeft(line[i:], "=: \t")
+			}
+			if line == "" || strings.HasPrefix(line, "#") || len(words) > maxWords {
+				continue
+			}
+			if !strings.HasPrefix(line, "-") {
+				line = "--" + line
+			}
+			words = append(words, flow{text: line, known: true})
+			if value = strings.Trim(value, `"`); value != "" {
+				words = append(words, flow{text: value, known: true, taint: said.taint})
+			}
+		}
+		c.invoke(append(append(words, c.args[:max(0, i-1)]...), c.args[i+1:]...), flow{}, c.wrap+1)
+	}
 }
 
 // loginsAstray judges that a client of HTTP logs in with a secret where nobody should: at a place from
@@ -372,6 +442,9 @@ func (c *invocation) holdsKeys(p string) bool {
 
 // namesSecret reports whether a word that files are looked for by is the name of such a file.
 func namesSecret(word string) bool {
+	if globbedKeys(word) != "" {
+		return true
+	}
 	word = strings.Trim(strings.ReplaceAll(word, `\`, ""), "^$/*")
 	return len(word) > 2 && placeOf(word).read >= 0.3
 }
