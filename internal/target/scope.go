@@ -315,7 +315,7 @@ var (
 	// What a cluster's or a cloud's programs are speaking to stands in these. A name with * is all
 	// that are called so.
 	clusterFiles   = []string{"~/.kube/config"}
-	terraformFiles = []string{".terraform/environment", ".terraform/terraform.tfstate", "*.tf", "*.tf.json", "*.tfvars", "*.tfvars.json", "~/.terraformrc"}
+	terraformFiles = []string{".terraform/environment", ".terraform.lock.hcl", ".terraform/modules/modules.json", ".terraform-version", ".tool-versions", "mise.toml", ".mise.toml", ".terraform/terraform.tfstate", "*.tf", "*.tf.json", "*.tfvars", "*.tfvars.json", "~/.terraformrc"}
 )
 
 // passesOn are programs that start another one with the words that they are given, and no others.

@@ -35,19 +35,29 @@ func set(names string) map[string]bool {
 	return m
 }
 
-// ofHome are settings of the user that say which cluster, machine or account is spoken to.
-var ofHome = strings.Fields("~/.kube/config ~/.docker/config.json ~/.aws/config ~/.aws/credentials ~/.config/gcloud/active_config ~/.config/gcloud/configurations/config_default ~/.pg_service.conf ~/.my.cnf ~/.ssh/config")
+// withoutAccount are those of onlyTheirs that speak to no cluster and no cloud.
+var withoutAccount = set("git go cargo twine gh goreleaser dropdb psql")
+
+var homeSettings = strings.Fields("~/.kube/config ~/.docker/config.json ~/.aws/config ~/.aws/credentials ~/.config/gcloud/active_config ~/.config/gcloud/configurations/config_default ~/.pg_service.conf ~/.my.cnf ~/.ssh/config ~/.config/configstore/firebase-tools.json ~/.fly/config.yml ~/.azure/azureProfile.json")
 
 // obeys notes the settings that a program may obey or pass on to others.
 func (m *Aim) obeys(base string, words []string, in func(string, use)) {
 	switch {
+	case onlyTheirs[base] && !withoutAccount[base]:
+		m.ofHome()
+		return
 	case obeysNone[base], onlyTheirs[base], passesOn[base]:
 		return
 	case impliedFiles[base] != nil && len(words) > 0 && publishes[words[0]]:
 		return
 	}
 	in(".", settings)
-	for _, file := range ofHome {
+	m.ofHome()
+}
+
+// ofHome notes the user's settings that say which cluster, machine or account is spoken to.
+func (m *Aim) ofHome() {
+	for _, file := range homeSettings {
 		m.name(file, runs)
 	}
 }
