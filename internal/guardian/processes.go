@@ -345,11 +345,19 @@ func (e *examination) ends(c *hazard.Command, name string) {
 // countsTo reports whether a command that ends processes may be given the guardian's number by
 // counting: by a sum of numbers that are written, or going through a range in which it lies.
 func (e *examination) countsTo() bool {
-	pid, err := strconv.Atoi(e.g.pid)
-	return err == nil && slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool {
-		return slices.ContainsFunc(sums.FindAllString(l.Text, maxTakers), func(sum string) bool { return sumOf(sum) == pid }) ||
-			slices.ContainsFunc(ranges.FindAllStringSubmatchIndex(l.Text, maxTakers), func(m []int) bool { return killsIn(l.Text, m, pid) })
-	})
+	if e.counting == 0 { // which is looked at once, and not for each command
+		e.counting = -1
+		if pid, err := strconv.Atoi(e.g.pid); err == nil && slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool { return countsIn(l.Text, pid) }) {
+			e.counting = 1
+		}
+	}
+	return e.counting > 0
+}
+
+// countsIn reports whether a text holds a sum, or a range, that leads to a process's number.
+func countsIn(text string, pid int) bool {
+	return slices.ContainsFunc(sums.FindAllString(text, maxTakers), func(sum string) bool { return sumOf(sum) == pid }) ||
+		slices.ContainsFunc(ranges.FindAllStringSubmatchIndex(text, maxTakers), func(m []int) bool { return killsIn(text, m, pid) })
 }
 
 // sumOf is what a sum of written numbers gives.

@@ -64,7 +64,7 @@ func (c *invocation) unpacks() {
 	}
 	var archives []string
 	for i, a := range c.args {
-		if f, ok := c.files.get(a.text); ok {
+		if f, ok := c.getFile(a.text); ok {
 			of |= f.taint
 		}
 		if strings.Contains(a.text, ".") && !strings.HasPrefix(a.text, "-") {
@@ -118,7 +118,7 @@ func (c *invocation) packsInto(content flow) {
 		}
 		if name != "-" {
 			content.known = false
-			c.files.put(name, content)
+			c.putFile(name, content)
 			if content.taint&(fromSecret|fromSystem) != 0 {
 				c.keepsIn(name) // whole homes hold them, too
 			}

@@ -103,8 +103,9 @@ const (
 	maxInner    = 512 << 10 // bytes that come to be while reading: decoded, expanded, unwrapped
 	maxLoose    = 48 << 10  // bytes that are read as words
 	maxFindings = 64
-	maxDepth    = 12   // texts inside texts
-	maxCommands = 2000 // commands and redirections of one call, wrapped ones included
+	maxDepth    = 12       // texts inside texts
+	maxCommands = 2000     // commands and redirections of one call, wrapped ones included
+	maxArgs     = 64 << 10 // words of all these together
 )
 
 // assessor holds what one call of Assess may still spend, and what it found.
@@ -128,11 +129,13 @@ type assessor struct {
 	inner     int            // of texts inside them
 	loose     int            // of texts read as words, since they are no commands that can be parsed
 	commands  int            // left to be judged
+	words     int            // of commands, those that others start included, left to be looked at
 	turns     int            // of loops, that may still be read one by one
 	steps     int            // that programs took to be read for their effects
 	depth     int
 	runs      bool              // the leaf is a command, a program, a query or an address
 	written   files             // files that the call's commands wrote so far
+	lies      files             // the same by where they lie: see getFile
 	inFiles   int               // files around what is read that are run, and were written before
 	lay       map[string]bool   // those of them that lay there before, and what they hold was told
 	addedTo   map[string]bool   // those of them that held something before, which is not known
@@ -301,6 +304,11 @@ func (a *assessor) assessment() Assessment {
 			all.Copied = append(all.Copied, [2]string{from, to})
 		}
 	}
+	for i := len(all.Copied) - 1; i >= 0; i-- { // what is a copy of what it runs, too
+		if pair := all.Copied[i]; slices.Contains(all.Ran, pair[1]) {
+			all.Ran = noted(all.Ran, pair[0])
+		}
+	}
 	all.Tunnels = a.tunnels
 	if a.lingers {
 		all.Awaited = append(slices.Clip(all.Ran), all.Fed...)
@@ -371,7 +379,7 @@ func score(findings []Finding) float64 {
 const maxTurns = 32
 
 func newAssessor(t *Table) *assessor {
-	return &assessor{table: t, seen: map[string]int{}, written: files{}, refs: map[string]string{}, leaving: leaving{opens: map[string]flow{}, takers: map[string][]*syntax.Stmt{}}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, turns: maxTurns}
+	return &assessor{table: t, seen: map[string]int{}, written: files{}, refs: map[string]string{}, leaving: leaving{opens: map[string]flow{}, takers: map[string][]*syntax.Stmt{}}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, words: maxArgs, turns: maxTurns}
 }
 
 // call is a tool call, its leaves sorted by what they are.
@@ -385,6 +393,8 @@ type call struct {
 	// texts: numbers, true and false.
 	names []string
 	args  []act.Argument
+	// byForm are the commands that a program and a list beside it make.
+	byForm []formed
 }
 
 type leaf struct {
@@ -415,6 +425,7 @@ func newCall(tool string, leaves []act.Leaf) *call {
 	}
 	c.pairVariables()
 	c.joinArguments()
+	c.joinByForm()
 	// The hooks call the two texts of an edit old and new, which say nothing where no
 	// file is named: of a move they are paths.
 	for i := range c.leaves {
@@ -503,6 +514,65 @@ func (c *call) joinArguments() {
 		l.role, l.words = roleCommand, words
 		for j := range words[1:] {
 			c.leaves[i+1+j].skip = true
+		}
+	}
+}
+
+// joinByForm puts a program and a list of texts beside it together, whatever they are called: a tool that
+// starts programs may call them as it likes. Where the list is called what arguments are, it is a command;
+// else only what is grave counts, since most lists beside a word are something else.
+func (c *call) joinByForm() {
+	for i := range c.leaves[:min(len(c.leaves), maxWords)] {
+		l := &c.leaves[i]
+		text := strings.TrimSpace(l.Text)
+		parent, index := splitPointer(l.place)
+		if l.skip || l.words != nil || isDigits(index) || l.role == roleContent || l.role == roleCommand && argumentLists[ownName(l)] || len(text) > 255 || strings.ContainsAny(text, " \n;|&") || !programs()[baseName(text)] {
+			continue
+		}
+		var words []string
+		list, called := "", ""
+		for j := range c.leaves {
+			m := &c.leaves[j]
+			at, n := splitPointer(m.place)
+			above, name := splitPointer(at)
+			if !isDigits(n) || above != parent || list != "" && at != list || len(words) == maxWords {
+				continue
+			}
+			list, called = at, strings.ToLower(name)
+			words = append(words, m.Text)
+		}
+		asArguments := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.ContainsAny(w, "/~ ") })
+		if words == nil || len(c.byForm) == maxByForm || !argumentLists[called] && !asArguments {
+			continue
+		}
+		c.byForm = append(c.byForm, formed{l.Pointer, len(l.Text), append([]string{text}, words...), argumentLists[called]})
+	}
+}
+
+// formed is a command that a program and a list beside it make, and whether the list is called what
+// arguments are.
+type formed struct {
+	pointer string
+	size    int
+	words   []string
+	named   bool
+}
+
+// maxByForm is how many such commands of one call are read.
+const maxByForm = 8
+
+// readByForm judges the commands that programs and lists beside them make.
+func (a *assessor) readByForm(c *call) {
+	for _, f := range c.byForm {
+		a.pointer, a.size, a.runs = f.pointer, f.size, true
+		at, floor := span{0, f.size}, Grave
+		if f.named {
+			floor = 0
+		}
+		ran, obeyed, ranIn := a.runFiles, a.obeyed, a.ranIn
+		a.kept(1, floor, func() { a.argv(f.words, at) })
+		if !f.named {
+			a.runFiles, a.obeyed, a.ranIn = ran, obeyed, ranIn
 		}
 	}
 }
@@ -601,6 +671,7 @@ func (a *assessor) read(c *call) {
 			a.runFiles, a.obeyed, a.ranIn = ran, obeyed, ranIn
 		}
 	}
+	a.readByForm(c)
 	if a.depth == 0 && c.saysNoCommand() {
 		a.runs = true
 		a.starve(span{})

@@ -46,7 +46,7 @@ func (c *invocation) source() flow {
 	if f.text == "-" || descriptor(f.text) == "/dev/fd/0" {
 		return c.runs(c.in, "sh")
 	}
-	content, ok := c.files.get(f.text)
+	content, ok := c.getFile(f.text)
 	if !ok {
 		c.ran(f.text)
 		if name := path.Base(f.text); !strings.HasPrefix(name, ".") || temporary(normalPath(f.text).text) {
@@ -56,6 +56,7 @@ func (c *invocation) source() flow {
 		}
 		return flow{}
 	}
+	c.ranCopy(f.text)
 	return c.runs(content, "sh")
 }
 

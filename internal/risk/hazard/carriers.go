@@ -80,8 +80,8 @@ func (c *invocation) carries() {
 			case row.folder:
 				c.brings(foreignFolder{name: strings.TrimSuffix(name, "/"), known: of&(fromNobody|fromStranger) == 0, of: of, address: address})
 			default:
-				if _, there := c.files.get(name); !there {
-					c.files.put(name, flow{taint: of})
+				if _, there := c.getFile(name); !there {
+					c.putFile(name, flow{taint: of})
 				}
 			}
 		}
@@ -93,8 +93,8 @@ func (c *invocation) gets(words []string) {
 	for _, w := range words {
 		w = strings.Trim(w, `"'`)
 		if name := path.Base(w); !strings.HasPrefix(w, "-") && name != "." && name != "/" {
-			if _, there := c.files.get(name); !there {
-				c.files.put(name, flow{taint: fromNet})
+			if _, there := c.getFile(name); !there {
+				c.putFile(name, flow{taint: fromNet})
 			}
 		}
 	}

@@ -345,14 +345,14 @@ func (a *assessor) givenTo() effects.Given {
 	dirs := a.importsFrom(script)
 	g := effects.Given{File: func(name string) (string, bool) {
 		for _, dir := range dirs {
-			if f, ok := a.written.get(path.Join(dir, name)); ok && f.known && f.text != "" {
+			if f, ok := a.getFile(path.Join(dir, name)); ok && f.known && f.text != "" {
 				return f.text, true
 			}
 			if path.IsAbs(name) {
 				break
 			}
 		}
-		f, ok := a.written.get(name)
+		f, ok := a.getFile(name)
 		return f.text, ok && f.known && f.text != ""
 	}}
 	if len(a.written) == 0 {
@@ -707,7 +707,7 @@ func (p *program) string(t token) {
 	if listed("array_map array_walk array_filter call_user_func call_user_func_array usort send public_send __send__ getattr", t.callee) {
 		p.can |= abilities[strings.ToLower(s)] // a function that is called by its name
 	}
-	if f, ok := p.written.get(s); ok { // by the command around it
+	if f, ok := p.getFile(s); ok { // by the command around it
 		p.taint |= f.taint & (fromSecret | fromPlace | fromSystem)
 	}
 	if p.language == "" && p.nesting == 0 && len(s) > 40 && strings.Contains(s, "(") {
@@ -837,8 +837,8 @@ func (p *program) downloads() {
 		if len(urls) == 0 || isURL(t.text) || len(t.text) > 255 || !strings.ContainsAny(t.text, "./") || strings.ContainsAny(t.text, " \n$()<>") || len(name) < 3 {
 			continue
 		}
-		if _, there := p.written.get(t.text); !there {
-			p.written.put(t.text, flow{taint: brought(urls)})
+		if _, there := p.getFile(t.text); !there {
+			p.putFile(t.text, flow{taint: brought(urls)})
 		}
 	}
 }

@@ -70,6 +70,13 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	if out, done := s.named(args, in); done {
 		return out
 	}
+	if s.words -= len(args); s.words < 0 { // which nobody writes, and each is looked at in many ways
+		floor := s.floor
+		s.floor = 0
+		s.starve(s.at)
+		s.floor = floor
+		return flow{}
+	}
 	name := args[0].text
 	if name == "$0" { // the shell itself, or the script
 		name = "sh"
@@ -392,7 +399,7 @@ func (c *invocation) ordinary() flow {
 			c.code(languageOf("", c.in.text), c.in.text, c.at, false)
 			continue
 		}
-		if content, ok := c.files.get(t); ok && content.known && compilers[c.name] {
+		if content, ok := c.getFile(t); ok && content.known && compilers[c.name] {
 			c.code(languageOfFile(t, content.text), content.text, c.at, false)
 			continue
 		}

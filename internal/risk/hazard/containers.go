@@ -173,7 +173,7 @@ func (c *invocation) kubectl() flow {
 		c.manifest(c.in.text)
 	}
 	for i, a := range c.args {
-		if f, ok := c.files.get(a.text); ok && i > 0 && f.known {
+		if f, ok := c.getFile(a.text); ok && i > 0 && f.known {
 			c.manifest(f.text)
 		}
 		if low := strings.ToLower(a.text); strings.Contains(low, `"hostpid"`) || strings.Contains(low, `"hostnetwork"`) || strings.Contains(low, `"privileged"`) {

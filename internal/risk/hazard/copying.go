@@ -66,7 +66,7 @@ func (c *invocation) copy() flow {
 		if c.name == "mv" && path.Base(normalPath(a.text).text) == ".git" {
 			c.report("destroy.work", 0.45, c.at) // with all that was ever committed
 		}
-		if had, ok := c.files.get(a.text); ok {
+		if had, ok := c.getFile(a.text); ok {
 			f = had
 		} else if a.text == "/dev/null" {
 			f.known = true
@@ -119,7 +119,7 @@ func (c *invocation) copy() flow {
 		}
 	}
 	for _, a := range from {
-		if _, known := c.files.get(a.text); !known && len(c.copies) < maxRan {
+		if f, there := c.getFile(a.text); !(there && f.text != "") && len(c.copies) < maxRan {
 			c.copies = append(c.copies, [2]string{a.text, to.text}, [2]string{a.text, a.text})
 		}
 	}
@@ -143,7 +143,7 @@ func (c *invocation) copy() flow {
 	// Into a directory: the place of the file in it counts too.
 	name := from[0].text[strings.LastIndexAny(from[0].text, "/:")+1:]
 	if content.taint&fromNet != 0 && name != "" {
-		c.files.put(strings.TrimSuffix(to.text, "/")+"/"+name, content)
+		c.putFile(strings.TrimSuffix(to.text, "/")+"/"+name, content)
 	}
 	to.text = c.through(to.text, c.name != "ln" && c.name != "mv")
 	if inside := normalPath(strings.TrimSuffix(to.text, "/") + "/" + name).text; c.shadows(inside) && !ownTools[name] && !strings.HasPrefix(from[0].text, "/") {
@@ -164,7 +164,7 @@ func (c *invocation) copy() flow {
 // cameFrom reports whether the script moved a file away from where a link to it is made now, and put
 // nothing into it since.
 func (c *invocation) cameFrom(file, link string) bool {
-	if f, ok := c.files.get(file); ok && f.text != "" {
+	if f, ok := c.getFile(file); ok && f.text != "" {
 		return false
 	}
 	return slices.ContainsFunc(c.copies, func(pair [2]string) bool {
@@ -235,7 +235,7 @@ func (c *invocation) batch(options map[string]flow) {
 	for _, o := range []string{"-b", "-c", "-e", "-f"} {
 		if v, ok := options[o]; ok {
 			orders = both(orders, v)
-			written, _ := c.files.get(v.text)
+			written, _ := c.getFile(v.text)
 			orders = both(flow{text: orders.text + "\n"}, written)
 		}
 	}

@@ -79,7 +79,7 @@ func (c *invocation) database() flow {
 		}
 	}
 	for _, o := range []string{"-f", "--file"} { // a file of orders that the call itself wrote
-		if f, ok := c.files.get(options[o].text); ok && isSQL(f.text) {
+		if f, ok := c.getFile(options[o].text); ok && isSQL(f.text) {
 			c.sql(f.text, c.at)
 		}
 	}

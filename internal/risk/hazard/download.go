@@ -174,9 +174,9 @@ func (c *invocation) savesTo(options map[string]flow, urls []string) {
 			u, _, _ = strings.Cut(u, "?")
 			if i := strings.LastIndexByte(u, '/'); i > 8 && i+1 < len(u) {
 				name := u[i+1:]
-				c.files.put(name, flow{taint: of})
+				c.putFile(name, flow{taint: of})
 				if dir != "" {
-					c.files.put(strings.TrimSuffix(dir, "/")+"/"+name, flow{taint: of})
+					c.putFile(strings.TrimSuffix(dir, "/")+"/"+name, flow{taint: of})
 				}
 			}
 		}

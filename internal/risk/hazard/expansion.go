@@ -209,7 +209,7 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 				s.takers[name] = p.Stmts
 			}
 			b.add(name)
-			s.files.put(name, f)
+			s.putFile(name, f)
 		case *syntax.ArithmExp:
 			if n, ok := s.number(p.X, 0); ok {
 				b.add(strconv.FormatInt(n, 10))

@@ -9,13 +9,13 @@ import (
 
 // ranFile judges that a file is run which the script itself brought there.
 func (s *shell) ranFile(name string) {
-	if _, written := s.files.get(name); !written && strings.ContainsAny(name, "/.") {
+	if _, written := s.getFile(name); !written && strings.ContainsAny(name, "/.") {
 		s.ran(name)
 	}
 	if s.foreign != nil && strings.Contains(name, "/") && s.isForeign(name) {
 		s.report("code.foreign", 0, s.at)
 	}
-	if f, ok := s.files.get(name); ok {
+	if f, ok := s.getFile(name); ok {
 		s.ranCopy(name)
 		s.runs(f, "")
 	}
@@ -32,12 +32,12 @@ func (s *shell) ranFile(name string) {
 
 // ranItself judges that the command is a file that the script brought there, with what it is given.
 func (c *invocation) ranItself() {
-	if _, ok := c.files.get(c.path); ok {
+	if _, ok := c.getFile(c.path); ok {
 		words := append([]flow{{text: c.path, known: true}}, c.args...)
 		defer c.called(words, c.in)()
 		defer c.supplied(words, c.in)()
 	}
-	if _, ok := c.files.get(c.path); !ok && !c.ofSystem() {
+	if _, ok := c.getFile(c.path); !ok && !c.ofSystem() {
 		c.toldToRun(c.args)
 	}
 	if !strings.Contains(c.path, "/") && len(c.files) > 0 {
@@ -74,9 +74,11 @@ func (s *shell) ranHidden(name string) {
 
 // ranCopy notes, of a copy that the call made and runs, what it is a copy of.
 func (s *shell) ranCopy(name string) {
-	for _, pair := range s.copies {
-		if path.Clean(pair[1]) == path.Clean(name) {
+	name = path.Base(path.Clean(name)) // wherever cd led in between
+	for i := len(s.copies) - 1; i >= 0; i-- {
+		if pair := s.copies[i]; path.Base(path.Clean(pair[1])) == name {
 			s.ran(pair[0])
+			name = path.Base(path.Clean(pair[0]))
 		}
 	}
 }
@@ -89,7 +91,7 @@ func (s *shell) readFile(w flow) flow {
 	if p == "" || strings.HasPrefix(p, "-") {
 		return flow{taint: w.taint}
 	}
-	if f, ok := s.files.get(p); ok {
+	if f, ok := s.getFile(p); ok {
 		return f
 	}
 	if p == "/dev/null" {
@@ -175,7 +177,7 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 func (s *shell) wrote(p string, content flow, appends bool) {
 	added := content
 	if appends {
-		before, ok := s.files.get(p)
+		before, ok := s.getFile(p)
 		if content = both(before, content); !ok {
 			content.known = content.text != ""
 			if s.addedTo == nil {
@@ -184,7 +186,7 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 			s.addedTo[p] = true
 		}
 	}
-	s.files.put(p, content)
+	s.putFile(p, content)
 	s.asksNobody(p, content.text, s.at)
 	s.answersAt(p, added)
 	s.settings(p, content.text, s.at)

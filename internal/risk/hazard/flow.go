@@ -1,6 +1,9 @@
 package hazard
 
-import "path"
+import (
+	"path"
+	"strings"
+)
 
 // taint says where a text comes from or what it is.
 type taint uint32
@@ -61,6 +64,34 @@ func (f files) put(name string, content flow) {
 	if len(f) < 256 {
 		f[path.Clean(name)] = content
 	}
+}
+
+// getFile is what a file holds that the commands of a call wrote, as it is named from where cd led.
+func (a *assessor) getFile(name string) (flow, bool) {
+	if f, ok := a.lies[a.lying(name)]; ok {
+		return f, true
+	}
+	return a.written.get(name)
+}
+
+// putFile remembers what is written into a file, under the name that was used, and under the one that
+// it has wherever cd leads.
+func (a *assessor) putFile(name string, content flow) {
+	if a.written.put(name, content); strings.HasPrefix(name, "/dev/") {
+		return
+	}
+	if a.lies == nil {
+		a.lies = files{}
+	}
+	a.lies.put(a.lying(name), content)
+}
+
+// lying is where a file lies by its name, as it is seen from where cd led.
+func (a *assessor) lying(name string) string {
+	if strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "$") {
+		return path.Clean(name)
+	}
+	return path.Join(a.went, name)
 }
 
 // both is what two commands print, one after the other.

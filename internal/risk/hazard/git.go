@@ -60,8 +60,8 @@ func (c *invocation) patches() {
 			continue
 		}
 		if added, ok := strings.CutPrefix(line, "+"); ok && name != "" {
-			before, _ := c.files.get(name)
-			c.files.put(name, both(before, flow{text: added, known: true}))
+			before, _ := c.getFile(name)
+			c.putFile(name, both(before, flow{text: added, known: true}))
 		}
 	}
 }

@@ -63,6 +63,8 @@ func hostile(n int) map[string]string {
 		"percent":              fill("%25"),
 		"percent dots":         fill("%252e%252e%252f"),
 		"overlong":             fill("%c0%ae"),
+		"paths":                fill("/etc/passwd "),
+		"wrappers":             fill("xargs "),
 		"urls":                 fill("http://a@"),
 		"colons":               fill("http://1:"),
 		"queries":              "http://a/?" + fill("a=http://b/?"),

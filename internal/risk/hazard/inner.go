@@ -204,7 +204,7 @@ func (c *invocation) runsFetched() {
 		}
 	}
 	for _, a := range c.args {
-		if f, ok := c.files.get(strings.TrimPrefix(a.text, "@")); ok && f.taint&fromNet != 0 {
+		if f, ok := c.getFile(strings.TrimPrefix(a.text, "@")); ok && f.taint&fromNet != 0 {
 			c.report("shell.download_run", 0, c.at)
 			return
 		}
@@ -231,12 +231,12 @@ func (c *invocation) runsFetched() {
 	}
 	if c.name == "make" || c.name == "gmake" {
 		for i, a := range c.args {
-			if f, ok := c.files.get(a.text); ok && i > 0 && listed("-f --file --makefile", c.args[i-1].text) {
+			if f, ok := c.getFile(a.text); ok && i > 0 && listed("-f --file --makefile", c.args[i-1].text) {
 				c.recipes(f.text)
 			}
 		}
 		for _, name := range []string{"Makefile", "makefile", "GNUmakefile"} {
-			if f, ok := c.files.get(name); ok {
+			if f, ok := c.getFile(name); ok {
 				if f.taint&fromNet != 0 {
 					c.report("shell.download_run", 0, c.at)
 				}
@@ -445,7 +445,7 @@ func (c *invocation) runsModule(name string) {
 	at := strings.ReplaceAll(name, ".", "/")
 	for _, dir := range c.importsFrom("") {
 		for _, file := range []string{at + ".py", at + "/__main__.py", at + "/__init__.py"} {
-			if f, ok := c.files.get(path.Join(dir, file)); ok {
+			if f, ok := c.getFile(path.Join(dir, file)); ok {
 				c.runs(f, "python")
 			}
 		}
@@ -532,8 +532,8 @@ func (c *invocation) fetched() {
 			continue
 		}
 		if name := t[strings.LastIndexAny(t, "/:")+1:]; name != "" {
-			if _, there := c.files.get(name); !there {
-				c.files.put(name, flow{taint: fromNet})
+			if _, there := c.getFile(name); !there {
+				c.putFile(name, flow{taint: fromNet})
 			}
 		}
 	}

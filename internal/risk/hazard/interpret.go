@@ -135,7 +135,7 @@ scan:
 		case i.shell && (t == "--rcfile" || t == "--init-file") && k+1 < len(c.args):
 			k++
 			c.ran(c.args[k].text)
-			if f, ok := c.files.get(c.args[k].text); ok {
+			if f, ok := c.getFile(c.args[k].text); ok {
 				c.runs(f, i.language)
 			}
 		case (i.language == "perl" || i.language == "ruby" || i.language == "php") && len(t) > 2 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t[1:], "eErR"):
@@ -182,7 +182,7 @@ scan:
 			if strings.HasPrefix(v, "data:") {
 				_, program, _ := strings.Cut(v, ",")
 				code = append(code, flow{text: program, known: true})
-			} else if content, ok := c.files.get(v); ok {
+			} else if content, ok := c.getFile(v); ok {
 				c.runs(content, "js")
 			}
 		case t == "-" && i.shell && k+1 < len(c.args):
@@ -285,9 +285,9 @@ scan:
 				words = c.args[k+1:]
 			}
 		}
-		content, ok := c.files.get(f.text)
+		content, ok := c.getFile(f.text)
 		if i.language == "python" && !ok {
-			content, ok = c.files.get(f.text + "/__main__.py")
+			content, ok = c.getFile(f.text + "/__main__.py")
 		}
 		if ok {
 			c.ranCopy(f.text)
@@ -421,11 +421,11 @@ func (c *invocation) moduleTakes(name string, words []flow) {
 		case name == "pdb" && (option == "-c" || option == "--command"):
 			c.runs(flow{text: strings.TrimLeft(w.text, "!"), known: w.known, taint: w.taint}, "python")
 		case name == "zipapp" && listed("-o --output", option) && i > 1:
-			if f, ok := c.files.get(words[i-2].text + "/__main__.py"); ok {
-				c.files.put(w.text, f)
+			if f, ok := c.getFile(words[i-2].text + "/__main__.py"); ok {
+				c.putFile(w.text, f)
 			}
 		case strings.HasSuffix(w.text, ".py") && !strings.HasPrefix(w.text, "-"):
-			if f, ok := c.files.get(w.text); ok {
+			if f, ok := c.getFile(w.text); ok {
 				c.runs(f, "python")
 			} else {
 				c.ran(w.text)

@@ -15,7 +15,7 @@ var packageScript = lazyregexp.New(`"[\w:.-]+"\s*:\s*"((?:[^"\\]|\\.)*)"`)
 var installScript = lazyregexp.New(`"(?:pre|post)?(?:install|prepare)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
 
 func (c *invocation) packages() flow {
-	if f, ok := c.files.get("package.json"); ok && c.name == "npm" && listed("i install ci add", c.verb()) {
+	if f, ok := c.getFile("package.json"); ok && c.name == "npm" && listed("i install ci add", c.verb()) {
 		for _, m := range installScript.FindAllStringSubmatch(f.text[:min(len(f.text), 64<<10)], 8) {
 			c.inside(unquoteDouble(m[1]))
 		}

@@ -72,7 +72,7 @@ func (c *invocation) putsCopy(from, to string) {
 			return
 		}
 	}
-	f, _ := c.files.get(from)
+	f, _ := c.getFile(from)
 	c.assessor.putsProgram(to, f.text, c.at)
 }
 

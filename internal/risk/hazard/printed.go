@@ -166,7 +166,7 @@ var makers = set("make gmake bmake just task rake")
 // obeysPrinted judges that a program is told what to run by what a program printed: by a file, or
 // what comes in.
 func (c *invocation) obeysPrinted(file string) {
-	from, ok := c.files.get(file)
+	from, ok := c.getFile(file)
 	if file == "-" || descriptor(file) == "/dev/fd/0" {
 		from, ok = c.in, true
 	}

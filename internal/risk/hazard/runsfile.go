@@ -61,7 +61,7 @@ func (r *Reading) With(texts map[string]string) (does []Finding) {
 		a.lay = map[string]bool{}
 		for name, text := range texts {
 			if len(text) <= maxProgram {
-				a.written.put(name, flow{text: text, known: true})
+				a.putFile(name, flow{text: text, known: true})
 				a.lay[path.Clean(name)] = true
 			}
 		}

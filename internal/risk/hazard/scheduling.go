@@ -58,7 +58,7 @@ func (c *invocation) crontab() flow {
 	case len(rest) > 0:
 		f := c.in
 		if rest[0].text != "-" {
-			f, _ = c.files.get(rest[0].text)
+			f, _ = c.getFile(rest[0].text)
 			c.report("persist.cron", 0.5, c.at)
 			if f.text == "" && f.taint == 0 {
 				return flow{}

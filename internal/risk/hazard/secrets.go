@@ -348,7 +348,7 @@ func (c *invocation) holds(name string) taint {
 		return 0
 	}
 	name = c.through(name, true)
-	if f, ok := c.files.get(name); ok {
+	if f, ok := c.getFile(name); ok {
 		return f.taint
 	}
 	for _, p := range []string{name, c.from(name), globbedKeys(name)} {
@@ -623,7 +623,7 @@ func (c *invocation) shownBy(words []flow) flow {
 // secretAt reports whether a path is of a place of secrets, or of a folder that is one.
 func (c *invocation) secretAt(p string) bool {
 	p = strings.TrimSuffix(p, "/")
-	if f, ok := c.files.get(p); ok {
+	if f, ok := c.getFile(p); ok {
 		return f.taint&fromSecret != 0
 	}
 	for _, name := range []string{"", "/credentials", "/config.json", "/x"} {

@@ -304,8 +304,8 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 	case *syntax.BinaryCmd:
 		return s.binary(c, in)
 	case *syntax.Subshell:
-		cwd := s.cwd
-		defer func() { s.cwd = cwd }()
+		cwd, went := s.cwd, s.went
+		defer func() { s.cwd, s.went = cwd, went }()
 		return s.statements(c.Stmts, in)
 	case *syntax.Block:
 		return s.statements(c.Stmts, in)
@@ -404,13 +404,13 @@ func (s *shell) function(c *syntax.FuncDecl, in flow) flow {
 			s.functions[c.Name.Value] = c.Body
 		}
 	}
-	cwd := s.cwd
+	cwd, went := s.cwd, s.went
 	s.calls++ // its own name in it is not followed: it would never end
 	s.declares++
 	s.statement(c.Body, in)
 	s.declares--
 	s.calls--
-	s.cwd = cwd
+	s.cwd, s.went = cwd, went
 	return flow{}
 }
 

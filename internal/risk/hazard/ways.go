@@ -21,7 +21,7 @@ func (s *shell) feeds(n string, f flow, in *flow) {
 	}
 	if len(s.opens) < 64 {
 		s.opens[n] = f
-		s.files.put("/dev/fd/"+n, f)
+		s.putFile("/dev/fd/"+n, f)
 	}
 }
 
