@@ -102,7 +102,7 @@ func (c *invocation) configured() {
 		default:
 			continue
 		}
-		said, known := c.files.get(name)
+		said, known := c.getFile(name)
 		if name == "-" {
 			said, known = c.in, c.in.known
 		}

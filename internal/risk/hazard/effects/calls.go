@@ -119,6 +119,7 @@ var calls = func() map[string]string {
 		"ftp":       "ftplib.FTP ftplib.FTP_TLS",
 		"smtp":      "smtplib.SMTP smtplib.SMTP_SSL smtplib.LMTP",
 		"login":     "paramiko.SSHClient paramiko.Transport paramiko.client.SSHClient fabric.Connection asyncssh.connect",
+		"mail":      "imaplib.IMAP4 imaplib.IMAP4_SSL poplib.POP3 poplib.POP3_SSL",
 		"cloud":     "boto3.client boto3.resource google.cloud.storage.Client storage.Client",
 		"temp":      "tempfile.mkdtemp tempfile.mkstemp tempfile.gettempdir tempfile.NamedTemporaryFile tempfile.TemporaryDirectory tempfile.mktemp os.tmpdir fs.mkdtempSync",
 		"dump":      "json.dump pickle.dump yaml.dump",
@@ -916,6 +917,8 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 		return &value{of: "http", where: join(text(schemeOf(what)), first)}
 	case "ftp":
 		return &value{of: "ftp", where: join(text("ftp://"), first, text("/"))}
+	case "mail":
+		return w.dials(first)
 	case "smtp":
 		return &value{of: "socket", where: join(text("nc "), first, text(" 25"))}
 	case "login":
@@ -1365,10 +1368,15 @@ func (w *walker) connect(a arguments) *value {
 	case host.of == "number" && w.language == "js": // connect(port, host)
 		host, port = port, host
 	}
-	s := &value{of: "socket", where: &value{}}
-	if host.some() {
-		s.where.parts = []part{{said, "nc " + words(host, port)}}
-		w.talks = gives("nc " + words(host, port))
+	if !host.some() {
+		return &value{of: "socket", where: &value{}}
 	}
-	return s
+	return w.dials(host, port)
+}
+
+// dials is a connection to a host that is known.
+func (w *walker) dials(to ...*value) *value {
+	line := "nc " + words(to...)
+	w.talks = gives(line)
+	return &value{of: "socket", where: text(line)}
 }

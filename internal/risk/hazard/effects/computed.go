@@ -88,6 +88,9 @@ func (w *walker) each(v *value) []*value {
 	if w.steps > maxSteps {
 		return nil
 	}
+	if line, ok := v.where.known(); ok && v.of == "socket" { // what comes, line by line
+		return []*value{gives(line)}
+	}
 	all := each(v)
 	if v.items == nil {
 		w.steps += len(all) / 4

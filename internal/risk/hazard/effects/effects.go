@@ -665,6 +665,9 @@ func (w *walker) attribute(v *value, name string) *value {
 	case v.of == "answer" || v.of == "path":
 		return v
 	}
+	if name == "rfile" && v.of == "" { // of who handles a server's request
+		return visit
+	}
 	if found := w.attributes[name]; found != nil && len(v.parts) == 0 {
 		return found
 	}

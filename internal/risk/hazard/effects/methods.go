@@ -5,12 +5,21 @@ import (
 	"strings"
 )
 
+// takesIn are methods that only connections have, by which what comes over one is taken.
+var takesIn = map[string]bool{"recv": true, "recvfrom": true, "recv_into": true, "recv_string": true, "receive_text": true, "receive_bytes": true}
+
 // method does what a method of a value does, by its name; done is false where nothing is known
 // of it.
 func (w *walker) method(on *value, name string, a arguments, depth int) (v *value, done bool) {
 	first := a.is(0)
 	if name == "pipe" && (first.of == "socket" || first.of == "answer") {
 		return w.method(first, "write", arguments{at: []*value{content(on)}}, depth)
+	}
+	if on.of == "" && on.what == "" && takesIn[name] { // of a connection that somebody else made
+		if w.talks == nil {
+			return visit, true
+		}
+		return w.talks, true
 	}
 	switch on.of {
 	case "file":
@@ -106,7 +115,7 @@ func (w *walker) method(on *value, name string, a arguments, depth int) (v *valu
 			}
 			return on, true
 		default:
-			if !strings.HasPrefix(name, "re") && name != "get_message" && name != "poll" && name != "expect" {
+			if !strings.HasPrefix(name, "re") && name != "get_message" && name != "fetch" && name != "uid" && name != "poll" && name != "expect" {
 				return on, true
 			}
 			if line, ok := on.where.known(); ok {
@@ -188,6 +197,8 @@ func (w *walker) onLogin(on *value, name string, a arguments) *value {
 		if host.some() && local.some() {
 			w.does("scp " + local.word() + " " + host.word() + ":")
 		}
+	case "open_session", "open_channel", "invoke_shell", "accept":
+		return w.dials(host)
 	case "exec_command", "run", "sudo":
 		if host.some() {
 			w.does("ssh " + host.word() + " " + a.is(0, "command").word())
