@@ -69,6 +69,8 @@ func TestGrantSpellings(t *testing.T) {
 		{"terraform destroy", "terraform destroy -auto-approve"},
 		{"terraform destroy -target=a.b", "terraform destroy -auto-approve -target a.b"},
 		{"docker compose -p shop down -v", "docker compose --project-name=shop down --volumes"},
+		{"git clean -fdx", "git clean -d -x --force -q"},
+		{"kubectl delete ns a", "kubectl delete ns a --wait=false"},
 		{"npx vercel --prod", "npx vercel --yes --prod 2>&1 | tail -5"},
 		{"uv publish && echo published", "uv publish -q"},
 		{"docker compose -p shop down -v", "docker compose -p shop down -v && docker compose -p shop up -d"},
@@ -270,5 +272,30 @@ func TestGrantOpenShell(t *testing.T) {
 	n.decide(t, ask("4", "export AWS_PROFILE=live"))
 	if d, _ := n.decide(t, ask("5", "terraform destroy")); d.Effect != act.Escalate {
 		t.Errorf("with another account: %v %v", d.Effect, codesOf(d))
+	}
+}
+
+// TestGrantFolderArgument: an argument that says the folder, as several agents give it, says no more than
+// the folder of the call, in which work goes on.
+func TestGrantFolderArgument(t *testing.T) {
+	for _, name := range []string{"working_directory", "dir_path", "workdir", "cwd"} {
+		n, dir := codingAgents(t)
+		for _, command := range []string{"npm publish", "rm -rf ~/Documents/old"} {
+			session := name + command
+			n.grants(t, tool(session, "1", "shell", dir, "command", command, name, dir), approval.Span{Session: true})
+			write(t, filepath.Join(dir, "new.go"), "package x\n"+command)
+			for i, a := range []*act.Action{
+				tool(session, "2", "shell", dir, "command", command, name, dir+"/"),
+				tool(session, "3", "shell", dir, "command", command, name, "."),
+				tool(session, "4", "shell", dir, "command", command),
+			} {
+				if d, _ := n.decide(t, a); d.Effect != act.Allow || d.Reasons[0].Code != "granted" {
+					t.Errorf("%s, %s, %d: %v %v", name, command, i, d.Effect, codesOf(d))
+				}
+			}
+			if d, _ := n.decide(t, tool(session, "5", "shell", dir, "command", command, name, filepath.Join(dir, "x"))); command == "npm publish" && d.Effect == act.Allow {
+				t.Errorf("%s: %s in another folder", name, command)
+			}
+		}
 	}
 }

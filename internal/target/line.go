@@ -20,8 +20,9 @@ import (
 type Line struct {
 	act      *act.Action
 	text     string
-	argument int // of the act, that holds the text
-	leaf     int // of the act, that is the text
+	argument int   // of the act, that holds the text
+	leaf     int   // of the act, that is the text
+	where    []int // the arguments that say in which folder it runs
 	folder   string
 	commands []plainCommand
 }
@@ -49,7 +50,7 @@ func ReadLine(a *act.Action) *Line {
 	if err != nil {
 		return nil
 	}
-	l.folder = a.Folder
+	l.folder = Folder(a)
 	whole := true
 	for _, s := range file.Stmts {
 		if whole = whole && l.add(s, ";"); !whole {
@@ -77,7 +78,7 @@ func (l *Line) find() bool {
 	if slices.ContainsFunc([]string{"powershell", "pwsh", "cmd.exe", "windows", "batch"}, func(s string) bool { return strings.Contains(a.Canonical, s) }) {
 		return false
 	}
-	readers := readersArguments(a)
+	readers, read := readersArguments(a), hazard.Read(a)
 	for i, arg := range a.Arguments {
 		switch {
 		case arg.Name == "command" || arg.Name == "cmd":
@@ -85,6 +86,8 @@ func (l *Line) find() bool {
 				return false
 			}
 			l.argument = i
+		case len(read.Folders()) == 1 && read.SaysFolder(arg.Name):
+			l.where = append(l.where, i)
 		case !readers[arg.Name] && !isPlainValue(arg.Value):
 			return false
 		}
@@ -217,6 +220,14 @@ func (l *Line) with(text string) *act.Action {
 	a.Arguments[l.argument].Value = rawjson.Quote(text)
 	a.Content[l.leaf].Text = text
 	a.Folder = l.folder
+	for _, i := range l.where { // which stands in Folder
+		a.Arguments[i].Value = rawjson.Quote("")
+		for j := range a.Content {
+			if a.Content[j].Pointer == a.Arguments[i].Pointer {
+				a.Content[j].Text = ""
+			}
+		}
+	}
 	return &a
 }
 
@@ -403,6 +414,7 @@ func (k *knownAct) split(words []string) (options []option, rest []string, ok bo
 		}
 		name, value, joined := strings.Cut(w, "=")
 		switch takes, is := k.takes[name]; {
+		case is && !takes && k.own[name] == "" && !k.worse[name] && value == "false": // as if it were not there
 		case is && !takes && !joined, is && !takes && k.own[name] == "" && value == "true":
 			options = append(options, option{name: name})
 		case is && takes && joined:
@@ -450,6 +462,10 @@ func describe(verbs, free, own, worse string) *knownAct {
 		return name
 	}
 	for _, o := range strings.Fields(free) {
+		if known, judged := strings.CutPrefix(o, "!"); judged { // by more
+			note(known)
+			continue
+		}
 		k.free = append(k.free, note(o))
 	}
 	for _, o := range strings.Fields(own) { // -n=|--namespace= are two spellings
@@ -476,7 +492,8 @@ var known = func() map[string][]*knownAct {
 		return k
 	}
 	add("npm pnpm", describe("publish", "--provenance -q --quiet --silent --json --otp= --loglevel= --tag=", "--registry= -w=|--workspace= --ignore-scripts -r|--recursive --filter=", "--access= --no-git-checks")).more = newestTag
-	add("git", describe("push", "-v --verbose -q --quiet --progress --no-progress --porcelain --atomic -u --set-upstream -f --force --force-with-lease --force-if-includes", "", "")).more = forced
+	add("git", describe("push", "-v --verbose -q --quiet --progress --no-progress --porcelain --atomic -u --set-upstream !-f !--force !--force-with-lease !--force-if-includes", "", "")).more = forced
+	add("git", describe("clean", "-q --quiet", "-f|--force -d -x -X -n|--dry-run -e=|--exclude=", ""))
 	add("terraform tofu", describe("destroy", "-auto-approve --auto-approve -no-color --no-color -input= -lock-timeout= -parallelism= -compact-warnings -json", "-target=|--target= -var=|--var= -var-file=|--var-file= -state=|--state=", "")).more = ordered
 	add("docker podman", describe("compose down", "-t= --timeout=", "-v|--volumes -f=|--file= -p=|--project-name= --profile=", "--remove-orphans")).more = ordered
 	add("docker-compose", describe("down", "-t= --timeout=", "-v|--volumes -f=|--file= -p=|--project-name= --profile=", "--remove-orphans")).more = ordered

@@ -130,7 +130,7 @@ func (m *Aim) same(a *act.Action, command bool) {
 		add(d.Actors...)
 	}
 	add(a.Agent.ID, a.Agent.Name, a.Agent.Provider, a.Agent.Organization, a.User.ID, a.User.Organization)
-	readers := readersArguments(a)
+	readers, read := readersArguments(a), hazard.Read(a)
 	arguments := slices.Clone(a.Arguments)
 	slices.SortFunc(arguments, func(x, y act.Argument) int { return cmp.Compare(x.Name, y.Name) })
 	for i := range arguments {
@@ -138,7 +138,7 @@ func (m *Aim) same(a *act.Action, command bool) {
 		if i > 0 && arg.Name == arguments[i-1].Name {
 			m.once("an argument is given twice")
 		}
-		if command && howLong[arg.Name] && isPlainValue(arg.Value) {
+		if command && (howLong[arg.Name] && isPlainValue(arg.Value) || read.SaysFolder(arg.Name)) { // Folder is it
 			continue
 		}
 		if readers[arg.Name] || arg.Name == "timeout" && isNumber(arg.Value) {
@@ -234,17 +234,25 @@ func (m *Aim) read(a *act.Action) {
 	if len(read.Folders()) > 1 {
 		m.once("it is not known in which of several folders it would run")
 	}
+	where := map[string]bool{} // words that say no more than the folder
+	for i := range a.Content {
+		if l := &a.Content[i]; read.SaysFolder(l.Arg) {
+			where[l.Text] = true
+		}
+	}
 	commands := 0
 	read.Watch(&hazard.Watch{
 		Command: func(c *hazard.Command) { commands++; m.command(c) },
 		Code:    func(string, string) { m.once("it gives an interpreter a program of its own") },
 		File: func(file string, _ bool, _ string, _ bool) {
-			m.name(file, goes)
+			if !where[file] {
+				m.name(file, goes)
+			}
 		},
 	})
 	for i, p := range read.Parts() {
-		if p.Path {
-			m.name(a.Content[i].Text, goes)
+		if l := &a.Content[i]; p.Path && !where[l.Text] {
+			m.name(l.Text, goes)
 		}
 	}
 	switch info, err := os.Stat(m.Folder); {
@@ -265,7 +273,11 @@ func Folder(a *act.Action) string {
 	if !a.IsCall() {
 		return a.Folder
 	}
-	return hazard.Folders(a)[0]
+	folder := hazard.Folders(a)[0]
+	if filepath.IsAbs(folder) {
+		folder = filepath.Clean(folder)
+	}
+	return folder
 }
 
 // readsProgram are the interpreters that run what stands on their standard input, when

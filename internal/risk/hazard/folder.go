@@ -62,6 +62,12 @@ func (r *Reading) Folders() []string {
 	return all
 }
 
+// SaysFolder reports whether an argument of the call says by its name in which folder it works.
+func (r *Reading) SaysFolder(argument string) bool {
+	c := r.sorted()
+	return slices.ContainsFunc(c.leaves, func(l leaf) bool { return l.Arg == argument && !l.skip && namesFolder(folderArgument(&l), c.kind.runs) == folderIt })
+}
+
 // folderFrom is a folder as an argument says it, seen from the one that the agent works in.
 func folderFrom(from, said string) string {
 	said = strings.Trim(strings.TrimSpace(said), "\"'`")
@@ -73,7 +79,9 @@ func folderFrom(from, said string) string {
 			said = "~" + rest
 		}
 	}
-	said = slashed(said)
+	if said = slashed(said); len(said) > 1 {
+		said = said[:1] + strings.TrimRight(said[1:], "/")
+	}
 	if from == "" || strings.HasPrefix(said, "/") || strings.HasPrefix(said, "~") || len(said) > 1 && said[1] == ':' {
 		return said
 	}
