@@ -290,6 +290,18 @@ type Leaf struct {
 // home folder.
 type Link struct{ Name, To string }
 
+// Stores are places of data of which the files of a folder say that they are on this machine.
+type Stores struct {
+	Folder     string
+	Files      []string // that say so, by their names in the folder
+	Variables  []string // that hold the address of one, such as DATABASE_URL
+	Databases  []string // by their names
+	Programs   []string // that go by these files, such as rails
+	Containers []string // of the project, by their names, as are its volumes
+	Volumes    []string
+	Engines    []string // those of its services and containers that are databases themselves
+}
+
 // Action is one act that somebody asks about. The first group is established
 // by reeve; the rest is what the caller says, and can never overwrite it.
 type Action struct {
@@ -316,8 +328,14 @@ type Action struct {
 	// the repository with all that lies there: it has them not yet, and does not ignore them. Only where
 	// reeve looked.
 	Unkept []string
-	GoesBy *GoesBy   // the files that the agent goes by there; nil where it does not say
-	SaidAt time.Time // the caller's timestamp; zero when none
+	// Stores are what the files of the folders that the act works in say of their data. Only where reeve
+	// looked, and where all that they name is on this machine.
+	Stores []Stores
+	// Cluster is the cluster that kubectl speaks to where nobody names one; empty where reeve did not look,
+	// or where it is not on this machine.
+	Cluster string
+	GoesBy  *GoesBy   // the files that the agent goes by there; nil where it does not say
+	SaidAt  time.Time // the caller's timestamp; zero when none
 	// Places are the names by which a file is known on this machine, whatever it is called:
 	// where its links lead, and, if it is there, which one it is. nil where the act's files are not looked at.
 	Places func(path string) []string

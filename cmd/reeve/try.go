@@ -21,6 +21,7 @@ import (
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/policy"
 	"reeve.example/reeve/internal/replay"
+	"reeve.example/reeve/internal/target"
 )
 
 // Exit codes of commands that judge one act, so that a script can tell an answer from
@@ -48,7 +49,7 @@ func tryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "try [COMMAND]",
 		Short: "Judge a command or a tool call, without writing JSON; nothing is recorded",
-		Long: `Judges one call by the policy, as the first step of its session, and says which rules met it,
+		Long: `Judges one call by the policy, as the first step of a session in this folder, and says which rules met it,
 where they stand and what they saw. There is no record, and nothing is run.
 
 COMMAND is what a shell would be given. A tool of another name has its arguments by --arg:
@@ -82,6 +83,13 @@ person would be asked, 1 where it could not be judged, and 2 for a wrong call of
 			in, err := replay.Request(request)
 			if err != nil {
 				return err
+			}
+			if in.Action.Folder, err = os.Getwd(); err != nil {
+				return err
+			}
+			target.Look(in.Action)
+			if own := reeve.UserData(); cfg.Data == noData && cfg.Database == "" && !exists(cfg.Data) && own != "" {
+				cfg.Data = own // where the hooks would keep theirs, and not in this folder
 			}
 			in.Action.Refusals = append(in.Action.Refusals, cfg.Tampering(in.Action)...)
 			d := guard.Judge(in.Action, in.Violations, in.Session, set)

@@ -300,7 +300,7 @@ func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session
 	return policy.Session{
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
 		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
-		Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled, Kept: s.Kept, Held: s.Held(), Wrote: s.Wrote, Valued: s.Valued, Local: s.Local(a), CalledBy: s.CalledBy,
+		Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled, Astray: s.Astray, Kept: s.Kept, Held: s.Held(), Wrote: s.Wrote, Valued: s.Valued, Local: s.Local(a), CalledBy: s.CalledBy,
 		Instructed: i.of(a), Past: s.PastOf(a),
 	}
 }
@@ -440,7 +440,7 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 			return act.Decision{}, nil, err
 		}
 	}
-	a.Branch, a.Links, a.Unkept = target.Branch(a), target.Links(a), target.Unkept(a)
+	target.Look(a)
 	read := hazard.Read(a)
 	g.defend(a, read)
 	if g.cfg.Score != nil && a.IsCall() {

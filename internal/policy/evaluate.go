@@ -56,6 +56,9 @@ type Session struct {
 	// Tunnelled reports whether the session has made one of these ports of this machine lead to
 	// another one. Nil for nothing.
 	Tunnelled func(ports func() []string) bool
+	// Astray reports whether what files say of the data of a project may not be so, for what the
+	// session did. Nil for no: who asks has looked at the files, and there is no session.
+	Astray func(stores []act.Stores) bool
 	// Kept reports whether the session put what a place of secrets holds into a file of this
 	// name.
 	Kept func(name string) bool
@@ -374,13 +377,17 @@ func (e *evaluation) assess() *hazard.Assessment {
 	if !e.assessed {
 		e.assessed = true
 		if a := e.in.Action; a.IsCall() {
-			e.hazards = e.call.Assess(e.table)
+			call := e.call
+			if astray := e.in.Session.Astray; astray != nil && (len(a.Stores) > 0 || a.Cluster != "") && astray(a.Stores) {
+				call = call.Astray()
+			}
+			e.hazards = call.Assess(e.table)
 			through := e.in.Session.Tunnelled != nil && e.in.Session.Tunnelled(e.call.Ports)
 			switch {
 			case e.in.Session.Held.Holds != nil && e.hazards.Speaks:
-				e.hazards = e.call.Telling(e.table, e.in.Session.Held, through)
+				e.hazards = call.Telling(e.table, e.in.Session.Held, through)
 			case through:
-				e.hazards = e.call.Through(e.table)
+				e.hazards = call.Through(e.table)
 			}
 			e.runsWritten()
 			e.writesAwaited()

@@ -41,6 +41,7 @@ const (
 	factAwaits   = 'b' // something that goes on runs what stands in a file, or will
 	factWrote    = 't' // the session wrote to the file: what it said itself (1), or what it brought from elsewhere (2)
 	factTunnel   = 'U' // a port of this machine leads to another one
+	factStray    = 'S' // a shell may have taken variables that say where a program's data is
 	factHeld     = 'V' // a value that was read in a place of secrets; of a call, that it shows such a place; the name "": any
 	factHeldHost = 'X' // a host that such a place names
 	factText     = 'o' // the session wrote exactly this text into a file, or gave that this path; the name "": any
@@ -328,6 +329,9 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 	s.wrote(st, a, read)
 	s.kept(st, read)
 	s.awaited(st, read)
+	if read.Assess(hazard.Default()).Strays || slices.ContainsFunc(st.shell, func(d hazard.Definition) bool { return hazard.SetsStores(d.Name) }) {
+		st.files = append(st.files, factOf(factStray, "", 1))
+	}
 	for _, port := range read.Assess(hazard.Default()).Tunnels {
 		st.files = append(st.files, factOf(factTunnel, port, 1), factOf(factTunnel, "", 1))
 	}
@@ -412,6 +416,18 @@ func (s *State) Awaits(f *hazard.File) bool {
 func (s *State) Tunnelled(ports func() []string) bool {
 	s = s.work()
 	return s.knows(factTunnel, hazard.AnyPort, 1) || s.knows(factTunnel, "", 1) && slices.ContainsFunc(ports(), func(port string) bool { return s.knows(factTunnel, port, 1) })
+}
+
+// Astray reports whether what files say of the data of a project may not be so: the session has written
+// to one of them, or its shell has taken other settings.
+func (s *State) Astray(stores []act.Stores) bool {
+	w := s.work()
+	return w.knows(factStray, "", 1) || slices.ContainsFunc(stores, func(of act.Stores) bool {
+		return slices.ContainsFunc(of.Files, func(file string) bool {
+			name := nameOfFile(file)
+			return w.knows(factWrote, name, 1) || w.knows(factWrote, name, 2)
+		})
+	})
 }
 
 // maxFacts is about how many facts one step adds.

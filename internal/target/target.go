@@ -24,6 +24,13 @@ const (
 	maxWords = 40   // of a text for a reader, of which no more is shown
 )
 
+// Look notes what the disk says of an act: where its words lead, what is checked out, what Git would take
+// in, and where the data is that it may take away.
+func Look(a *act.Action) {
+	a.Branch, a.Links, a.Unkept = Branch(a), Links(a), Unkept(a)
+	a.Stores, a.Cluster = Stores(a), Cluster(a)
+}
+
 // What tells in one line what an act would do. masked is the request as it is kept, of
 // which the values are taken in place of the act's own; nil for those.
 func What(a *act.Action, masked []byte) string {

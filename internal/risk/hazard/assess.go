@@ -83,6 +83,9 @@ type Assessment struct {
 	// Tunnels are the ports of this machine, as digits, that the call makes lead to another one; AnyPort
 	// for one that is not known.
 	Tunnels []string
+	// Strays says that the call has a shell take variables from a file of which nothing is known: which
+	// database a program speaks to may stand in one.
+	Strays bool
 	// Sent are the files, by their names, that the call reads and did not write itself, if it
 	// sends something; Kept those into which it puts what a secret place holds, and Copied what
 	// gets its content from which other file: a later call knows these by their names alone.
@@ -149,6 +152,7 @@ type assessor struct {
 	other     bool              // what is read runs on another machine
 	on        string            // that machine, or the container, if it is known: see Command.On
 	composed  bool              // which is a container of the project that somebody works on
+	engine    bool              // which is a database
 	lost      bool              // cd went where only an unset variable says
 	guarded   bool              // an unset variable ends the script
 	foreign   []foreignFolder
@@ -159,6 +163,8 @@ type assessor struct {
 	start     string            // the folder in which its commands begin, if that is known
 	branch    string            // that is checked out there, if that is known
 	unkept    []string          // files of secrets there that the repository would take in: see act.Action
+	stores    []act.Stores      // what is here of the data of projects, by their own files
+	chosen    string            // the cluster that is spoken to where none is named, if it is one of this machine
 	moved     bool              // a command may have checked out another one
 	went      string            // where cd led from there, as it was spelled
 	runFiles  []string          // by their names, if the call did not write them
@@ -176,6 +182,7 @@ type assessor struct {
 	made      [][2]string       // files of which others were made, and these
 	keptIn    []string          // files into which a secret was put, by their names
 	leaving                     // what of it is on its way to others
+	strayed   bool              // a file was read that may set variables by which programs find their data
 	sends     bool              // something is sent to another host
 	speaks    bool              // others are told something: see Assessment
 	discloses bool              // what a place of secrets holds is shown to who called
@@ -309,7 +316,7 @@ func (a *assessor) assessment() Assessment {
 			all.Ran = noted(all.Ran, pair[0])
 		}
 	}
-	all.Tunnels = a.tunnels
+	all.Tunnels, all.Strays = a.tunnels, a.strayed
 	if a.lingers {
 		all.Awaited = append(slices.Clip(all.Ran), all.Fed...)
 	}

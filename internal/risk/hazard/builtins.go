@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -34,6 +35,9 @@ func (c *invocation) eval() flow {
 	return out
 }
 
+// settingUp are files that shells read to find programs, and not to say what these work on.
+var settingUp = set("activate activate.fish activate.csh nvm.sh asdf.sh env sdkman-init.sh .bashrc .bash_profile .zshrc .profile .zprofile rvm chruby.sh")
+
 func (c *invocation) source() flow {
 	if len(c.args) == 0 { // fish reads what comes in
 		return c.runs(c.in, "sh")
@@ -47,6 +51,7 @@ func (c *invocation) source() flow {
 		return c.runs(c.in, "sh")
 	}
 	content, ok := c.getFile(f.text)
+	c.strayed = c.strayed || !settingUp[path.Base(f.text)] && !slices.Contains(c.project().Files, strings.TrimPrefix(f.text, "./"))
 	if !ok {
 		c.ran(f.text)
 		if name := path.Base(f.text); !strings.HasPrefix(name, ".") || temporary(normalPath(f.text).text) {

@@ -1,6 +1,9 @@
 package hazard
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Containers and clusters: docker, kubectl.
 
@@ -37,12 +40,13 @@ func (c *invocation) container() flow {
 		}
 	}
 	if words := c.inContainer(); len(words) > 0 {
-		fed, elsewhere, composed := c.fed, c.other, c.composed
+		fed, elsewhere, composed, engine := c.fed, c.other, c.composed, c.engine
 		c.fed = true // a shell there is opened to look around
 		c.composed = !other && c.ownService()
+		c.engine = c.composed && slices.Contains(c.project().Engines, c.args[len(c.args)-len(words)-1].text)
 		c.other = c.other || other || hasWord(c.joined(c.args[:len(c.args)-len(words)]).text, inUse)
 		c.kept(0.9, 0.36, func() { c.invoke(words, c.in, c.wrap+1) })
-		c.fed, c.other, c.composed = fed, elsewhere, composed
+		c.fed, c.other, c.composed, c.engine = fed, elsewhere, composed, engine
 	}
 	// What runs inside: docker exec name command, docker run image command.
 	if len(c.args) > 1 && (c.args[0].text == "exec" || c.args[0].text == "run") && !mounts {

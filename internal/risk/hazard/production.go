@@ -52,6 +52,10 @@ func isProduction(name string) bool {
 	return false
 }
 
+// SaysInUse reports whether a name, an address or a value has a word by which people say that it is what
+// they use, and not what they develop with.
+func SaysInUse(text string) bool { return hasWord(text, inUse) }
+
 // changesProduction judges that a command changes what people use: one of its words changes something,
 // and it is told of production where programs are told which place they are for.
 func (c *invocation) changesProduction() {

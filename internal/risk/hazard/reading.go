@@ -93,6 +93,7 @@ func (r *Reading) places(a *assessor, folder string) {
 	a.begins(r.of.Folder, folder)
 	a.leadsBy(r.of.Links)
 	a.branch, a.unkept = r.of.Branch, r.of.Unkept
+	a.stores, a.chosen = r.of.Stores, r.of.Cluster
 }
 
 // read reads the call unless somebody has.
@@ -143,6 +144,13 @@ func (r *Reading) Through(t *Table) Assessment {
 	r.places(a, folders[0])
 	a.read(r.sorted())
 	return r.elsewhereToo(a.assessment(), t, folders)
+}
+
+// Astray is the reading of the call as one of which nothing is known of where its data is.
+func (r *Reading) Astray() *Reading {
+	of := *r.of
+	of.Stores, of.Cluster = nil, ""
+	return Read(&of)
 }
 
 // Ports are the numbers in the call that may name a port.

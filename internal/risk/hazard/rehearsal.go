@@ -45,7 +45,9 @@ func (c *invocation) rehearses() bool {
 	switch {
 	case c.tunnelled:
 		return false // another database than the one that it seems to be
-	case c.composed && c.emptiesOwnCache():
+	case c.composed && (c.emptiesOwnCache() || c.speaksToItself()):
+		return true
+	case c.ofProject():
 		return true
 	case c.other && !c.names("-h", "--host"):
 		return false
@@ -147,7 +149,7 @@ func (c *invocation) inLocalCluster() bool {
 	}
 	contexts := c.valueOf("--context", "--kube-context")
 	if len(contexts) == 0 {
-		return localCluster(c.cluster)
+		return localCluster(c.cluster) || c.cluster == "" && !c.other && localCluster(c.chosen)
 	}
 	return !slices.ContainsFunc(contexts, func(v flow) bool { return !v.known || !localCluster(v.text) })
 }
@@ -161,6 +163,9 @@ func localCluster(context string) bool {
 
 // chooses notes the cluster that a command chooses for those which are run only if it went well.
 func (c *invocation) chooses() {
+	if listed("kubectx kubie kind k3d minikube", c.name) || c.names("config", "get-credentials", "update-kubeconfig", "kubeconfig") && !c.names("view", "get-contexts", "current-context", "get-clusters") {
+		c.chosen = "" // whichever it was
+	}
 	var words []string
 	for _, a := range c.args {
 		if !a.known {
@@ -244,8 +249,14 @@ func (c *invocation) takesTestStores() bool {
 		return !c.other && c.names("down", "rm") && c.inOwnFolder() &&
 			!slices.ContainsFunc(c.args, func(a flow) bool { return !a.known || hasWord(a.text, inUse) })
 	}
+	if !c.other && len(words) > 1 && (words[0].text == "rm" || words[0].text == "container" && words[1].text == "rm") {
+		own := c.project().Containers // whose volumes go with them, as by compose down -v
+		return !slices.ContainsFunc(words[1:], func(v flow) bool { return v.text != "rm" && (!v.known || !slices.Contains(own, v.text)) })
+	}
 	return len(words) > 2 && words[0].text == "volume" && listed("rm remove", words[1].text) &&
-		!slices.ContainsFunc(words[2:], func(v flow) bool { return !v.known || !testName(v.text) })
+		!slices.ContainsFunc(words[2:], func(v flow) bool {
+			return !v.known || !testName(v.text) && (c.other || !slices.Contains(c.project().Volumes, v.text))
+		})
 }
 
 // inOwnFolder reports whether a command is run where somebody works, as far as the script says: not
@@ -562,8 +573,15 @@ func (c *invocation) emptiesOwnCache() bool {
 	})
 }
 
-// ownService reports whether a command is run in a container of the project that somebody works on.
+// ownService reports whether a command is run in a container of the project that somebody works on: one
+// of its services, or the container of one by its name.
 func (c *invocation) ownService() bool {
+	if !c.other && len(c.args) > 1 && c.args[0].text == "exec" && !c.gives("DOCKER_HOST", "DOCKER_CONTEXT") {
+		inner := len(c.inContainer())
+		if i := len(c.args) - inner - 1; inner > 0 && slices.Contains(c.project().Containers, c.args[i].text) && c.inOwnFolder() {
+			return !slices.ContainsFunc(c.args, func(a flow) bool { return !a.known || hasWord(a.text, inUse) })
+		}
+	}
 	composes := strings.HasSuffix(c.name, "-compose") || len(c.args) > 0 && c.args[0].text == "compose"
 	return composes && listed("docker podman nerdctl docker-compose podman-compose", c.name) && !c.other && c.names("exec") && c.inOwnFolder() &&
 		!c.gives("DOCKER_HOST", "DOCKER_CONTEXT", "COMPOSE_PROJECT_NAME", "COMPOSE_FILE") && len(c.valueOf("-H", "--host", "--context", "-p", "--project-name")) == 0 &&
@@ -630,22 +648,24 @@ func (c *invocation) givenTestAddress() bool {
 // redirected reports whether a variable that is set for this command, or before it, may name
 // another database: they have many names.
 func (c *invocation) redirected() bool {
-	names := func(v string) bool {
-		v = strings.ToUpper(v)
-		if v == "PGUSER" || v == "PGPASSWORD" || strings.HasPrefix(v, "DISABLE_") {
-			return false
-		}
-		return strings.HasPrefix(v, "PG") || slices.ContainsFunc([]string{"DATABASE", "DB_", "_DB", "DSN", "MYSQL", "POSTGRES", "_HOST", "_URL", "_URI"}, func(w string) bool { return strings.Contains(v, w) })
-	}
 	for v := range c.vars {
-		if names(v) {
+		if mayNameDatabase(v) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(c.args, func(a flow) bool {
 		name, _, is := strings.Cut(a.text, "=")
-		return is && !strings.HasPrefix(name, "-") && names(name)
+		return is && !strings.HasPrefix(name, "-") && mayNameDatabase(name)
 	})
+}
+
+// mayNameDatabase reports whether a variable may say, by its name, which database is meant.
+func mayNameDatabase(name string) bool {
+	name = strings.ToUpper(name)
+	if name == "PGUSER" || name == "PGPASSWORD" || strings.HasPrefix(name, "DISABLE_") {
+		return false
+	}
+	return strings.HasPrefix(name, "PG") || slices.ContainsFunc([]string{"DATABASE", "DB_", "_DB", "DSN", "MYSQL", "POSTGRES", "_HOST", "_URL", "_URI"}, func(w string) bool { return strings.Contains(name, w) })
 }
 
 // launches is how the framework that a launcher starts is told its environment, if it is one:

@@ -88,7 +88,7 @@ func (s *shell) goes(args []flow) {
 	switch {
 	case strings.HasPrefix(to, "/"), strings.HasPrefix(to, "~"):
 		s.cwd = normalPath(to).text
-	case strings.ContainsAny(to, "$*?`-"):
+	case strings.ContainsAny(to, "$*?`") || strings.HasPrefix(to, "-"):
 		s.cwd = ""
 		if name, ok := strings.CutPrefix(to, "$"); ok && isName(strings.TrimSuffix(name, "/")) && !s.guarded {
 			_, set := s.vars[strings.TrimSuffix(name, "/")]

@@ -1,0 +1,179 @@
+package hazard
+
+import (
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/act"
+)
+
+// The data of a project that somebody develops is made anew many times a day. Which it is stands in the
+// project's own files, that the disk was asked for (see act.Stores): of a call that says nothing else,
+// what they say counts.
+
+// project is what the files of the folder that a command runs in say of its data. What the call itself
+// writes into one of them counts for nothing.
+func (c *invocation) project() (p act.Stores) {
+	for _, s := range c.stores {
+		if normalPath(s.Folder).text != c.cwd || slices.ContainsFunc(s.Files, func(f string) bool {
+			_, wrote := c.files.get(f)
+			return wrote
+		}) {
+			continue
+		}
+		p.Files = append(p.Files, s.Files...)
+		p.Variables = append(p.Variables, s.Variables...)
+		p.Databases = append(p.Databases, s.Databases...)
+		p.Programs = append(p.Programs, s.Programs...)
+		p.Containers = append(p.Containers, s.Containers...)
+		p.Volumes = append(p.Volumes, s.Volumes...)
+		p.Engines = append(p.Engines, s.Engines...)
+	}
+	return p
+}
+
+// databaseClients are programs that are told the database that they speak to.
+var databaseClients = set("psql pg_restore dropdb createdb mysql mariadb mysqladmin mongosh mongo redis-cli valkey-cli sqlcmd usql clickhouse-client cqlsh")
+
+// ofProject reports whether what a command does to data it does to what the project's files say is on
+// this machine: by a program that goes by these files, or by an address or a name that stands in them.
+func (c *invocation) ofProject() bool {
+	if len(c.stores) == 0 || c.other || c.strayed || c.wrap > 0 && c.around != "" && !passingOn[c.around] || !c.inOwnFolder() {
+		return false
+	}
+	p := c.project()
+	if databaseClients[c.name] {
+		return c.namesOwn(&p)
+	}
+	name := c.name
+	if launchers[name] {
+		name = c.launched()
+	}
+	return slices.Contains(p.Programs, name) && !c.redirected() && !c.runsAsOther() && !slices.ContainsFunc(c.args, func(a flow) bool {
+		option := before(a.text, '=')
+		return !a.known || hasWord(a.text, inUse) || strings.Contains(a.text, "://") || strings.HasSuffix(a.text, ":all") ||
+			strings.HasPrefix(option, "-") && !frameworkOptions[option] && !projectOptions[option] || strings.Contains(option, "_") && option != a.text
+	})
+}
+
+// passingOn are programs that start others in the same environment.
+var passingOn = set("bundle npx pnpm yarn bunx poetry uv pipenv time nice timeout command exec nohup")
+
+// SetsStores reports whether a variable may say which data a program works on: the address of a database,
+// or what it runs as.
+func SetsStores(name string) bool {
+	return stageVariables[name] || name == "DJANGO_SETTINGS_MODULE" || name == "KUBECONFIG" || strings.HasPrefix(name, "DOCKER_") || strings.HasPrefix(name, "COMPOSE_") ||
+		mayNameDatabase(name) && !strings.HasSuffix(name, "_HOST") && !strings.HasSuffix(name, "_URL") || mayNameDatabase(name) && hasWord(name, databaseWords)
+}
+
+// databaseWords are words in the names of variables that are about a database.
+var databaseWords = set("database db postgres postgresql pg mysql mariadb mongo mongodb sql redis")
+
+// projectOptions are further options that say nothing of which database is meant.
+var projectOptions = set("--skip-seed --skip-generate --skip --accept-data-loss -f --ignore-missing --environment=development --env=development --env=local")
+
+// runsAsOther reports whether a variable says that a program runs as something else than what is developed.
+func (c *invocation) runsAsOther() bool {
+	for name, v := range c.vars {
+		if (stageVariables[name] || name == "DJANGO_SETTINGS_MODULE") && !(v.known && hasWord(v.text, rehearsalWords)) {
+			return true
+		}
+	}
+	return false
+}
+
+// launched is the program that a launcher starts, by the first of its words that is no word for that.
+func (c *invocation) launched() string {
+	for _, a := range c.args[:min(len(c.args), 3)] {
+		if t := a.text; !listed("exec run -m", t) {
+			if !a.known || strings.HasPrefix(t, "-") {
+				return ""
+			}
+			return baseName(t)
+		}
+	}
+	return ""
+}
+
+// namesOwn reports whether all that a client is told of where it goes is an address that a variable of
+// the project's holds, or the name of a database of the project's, on this machine.
+func (c *invocation) namesOwn(p *act.Stores) bool {
+	if c.redirected() && !c.onlySets(p) || reachesOut(c.in.text) {
+		return false
+	}
+	own := false
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		option, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case isReference(a.text, p.Variables):
+			own = true
+		case (option == "-d" || option == "--dbname" || option == "--uri" || option == "-u") && joined && isReference(value, p.Variables):
+			own = true
+		case !a.known || hasWord(a.text, inUse) || reachesOut(a.text):
+			return false
+		case option == "-h" || option == "--host":
+			if !joined && i+1 < len(c.args) {
+				i++
+				value = c.args[i].text
+			}
+			if !isLoopback(value) {
+				return false
+			}
+		case strings.HasPrefix(option, "-h") && len(option) > 2 && option[2] != '-' && listed("mysql mariadb mysqladmin", c.name):
+			if !isLoopback(option[2:]) {
+				return false
+			}
+		case strings.Contains(a.text, "://"):
+			if name := localDatabase(a.text); name == "" || !slices.Contains(p.Databases, name) {
+				return false
+			}
+			own = true
+		case strings.HasPrefix(a.text, "--") && strings.Contains(option, "host"), !isSQL(a.text) && (strings.Contains(a.text, "host=") || strings.Contains(a.text, "service=")):
+			return false
+		case slices.Contains(p.Databases, a.text) && (i == 0 || !listed("-U -u -p -P --user --username --port --password", c.args[i-1].text)):
+			own = true
+		}
+	}
+	return own
+}
+
+// onlySets reports whether all variables that are set, and that may name a database, are set to what
+// the project's files set them to, or from each other.
+func (c *invocation) onlySets(p *act.Stores) bool {
+	if slices.ContainsFunc(c.args, func(a flow) bool { name, _, is := strings.Cut(a.text, "="); return is && isName(name) }) {
+		return false
+	}
+	for name, v := range c.vars {
+		if mayNameDatabase(name) && (!isReference(v.text, p.Variables) || v.text == "$"+name) && !strings.HasSuffix(name, "PASSWORD") {
+			return false
+		}
+	}
+	return true
+}
+
+// isReference reports whether a text is one of some variables, and nothing else.
+func isReference(text string, names []string) bool {
+	name, ok := strings.CutPrefix(text, "$")
+	if inner, braced := strings.CutPrefix(name, "{"); braced {
+		name = strings.TrimSuffix(inner, "}")
+	}
+	return ok && slices.Contains(names, name)
+}
+
+// reachesOut reports whether a query, or an order of a client, may go to another server than the one
+// that it is sent to, or do something on this machine.
+func reachesOut(text string) bool {
+	low := strings.ToLower(text)
+	return slices.ContainsFunc([]string{`\`, "dblink", "program", "postgres_fdw", "federated", "getsibling", "connect(", "load(", "mongo(", "replicaof", "slaveof", "migrate "}, func(w string) bool { return strings.Contains(low, w) })
+}
+
+// speaksToItself reports whether a client of a database, that runs in a container of one's own project
+// which is a database, speaks to that one: it names no other.
+func (c *invocation) speaksToItself() bool {
+	return c.engine && databaseClients[c.name] && !reachesOut(c.in.text) && !c.redirected() && !slices.ContainsFunc(c.args, func(a flow) bool {
+		option := before(a.text, '=')
+		return !a.known || hasWord(a.text, inUse) || reachesOut(a.text) || option == "-h" || strings.HasPrefix(option, "--host") || option == "--uri" ||
+			strings.Contains(a.text, "://") || !isSQL(a.text) && (strings.Contains(a.text, "host=") || strings.Contains(a.text, "service="))
+	})
+}
