@@ -27,7 +27,8 @@ func consoleCommand() *cobra.Command {
 		Short: "Open the console of the node of this machine in a browser, logged in",
 		Long: `Opens the console of the node that runs on the data folder in a browser, logged in as the
 user of this machine, with the role admin: who can open the node's socket can do all of that
-already. The address holds a code that lets one browser in, once, within five minutes.
+already. Where no folder is named and there is no reeve-data here, it is the node that your
+hooks ask: reeve serve on the folder where they keep their records. The address holds a code that lets one browser in, once, within five minutes.
 
 An organization's node has its console under its own hosts, at the address of the node that
 listens for it: give its file with --config, and with --url how a browser reaches it.
@@ -43,9 +44,10 @@ approver or admin.`,
 			if err != nil {
 				return err
 			}
+			cfg = orOwn(cfg)
 			at, err := datadir.URL(cmd.Context(), cfg.Data)
 			if errors.Is(err, datadir.ErrNotRunning) {
-				return fmt.Errorf("%w on the data folder %s: start it with reeve serve", errNotRunning, cfg.Data)
+				return noConsole(cmd, cfg.Data)
 			}
 			if err == nil {
 				at, err = consoleAt(&cfg, at, reached)
@@ -53,8 +55,13 @@ approver or admin.`,
 			if err != nil {
 				return err
 			}
+			node, err := openOperator(cmd.Context(), cfg, true)
+			if err != nil {
+				return err
+			}
+			defer node.close()
 			var code console.Code
-			if err := ask(cmd, true, "POST", "/admin/console", struct{}{}, &code); err != nil {
+			if err := node.Ask(cmd.Context(), "POST", "/admin/console", struct{}{}, &code); err != nil {
 				return err
 			}
 			address := at + console.Home + "login#" + code.Code
@@ -73,6 +80,19 @@ approver or admin.`,
 	c.Flags().StringVar(&reached, "url", "", "where a browser reaches the node, if not where it listens: for an organization one of its hosts")
 	settingFlags(c, "data")
 	return c
+}
+
+// noConsole is the error where no node runs on the data folder: it says how to start the one
+// whose records are there. Hooks ask a node on their own folder, and none on another.
+func noConsole(cmd *cobra.Command, data string) error {
+	own := reeve.UserData()
+	switch {
+	case own != "" && data == own:
+		return fmt.Errorf("%w on the data folder %s, where hooks keep their records: start one, which the hooks then ask, with reeve serve --data %s", errNotRunning, own, own)
+	case own != "" && data == noData && !exists(data):
+		return fmt.Errorf("%w on the data folder %s: start it with reeve serve, or with reeve serve --data %s the one that hooks ask", errNotRunning, data, own)
+	}
+	return fmt.Errorf("%w on the data folder %s: start it with reeve serve%s", errNotRunning, data, elsewhere(cmd))
 }
 
 // consoleAt is where a browser reaches the node of a configuration, which listens at a URL;

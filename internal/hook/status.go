@@ -90,10 +90,8 @@ func StatusOf(ctx context.Context, agent, home, folder string, getenv func(strin
 	s := &Status{Agent: agent, Version: version(ctx, programNames[agent])}
 	own := &Installation{Agent: agent, Home: home, Folder: Folder(agent, getenv)}
 	machine := &Installation{Agent: agent, Managed: true}
-	for _, in := range []*Installation{own, {Agent: agent, Home: home, Project: folder}, machine} {
-		if _, err := in.File(); err == nil {
-			s.installation(ctx, in, folder)
-		}
+	for _, in := range installations(agent, home, folder, getenv) {
+		s.installation(ctx, in, folder)
 	}
 	if len(s.Installed) == 0 {
 		s.Problems, s.Unknown = nil, nil
@@ -122,14 +120,31 @@ func StatusOf(ctx context.Context, agent, home, folder string, getenv func(strin
 	return s
 }
 
+// installations are the places that may have an agent's hooks: its user's, a repository's folder
+// and the machine's. In the home folder the first two are one file.
+func installations(agent, home, folder string, getenv func(string) string) (list []*Installation) {
+	files := map[string]bool{}
+	for _, in := range []*Installation{{Agent: agent, Home: home, Folder: Folder(agent, getenv)}, {Agent: agent, Home: home, Project: folder}, {Agent: agent, Managed: true}} {
+		file, err := in.File()
+		if err != nil {
+			continue
+		}
+		if behind, err := filepath.EvalSymlinks(file); err == nil {
+			file = behind
+		}
+		if !files[file] {
+			list = append(list, in)
+		}
+		files[file] = true
+	}
+	return list
+}
+
 // Called are the flags that installed hooks are called with beside their agents, whichever
 // they are: of the user, of a repository's folder and of the machine.
 func Called(home, folder string, getenv func(string) string) (flags [][]string) {
 	for _, agent := range Agents() {
-		for _, in := range []*Installation{{Agent: agent, Home: home, Folder: Folder(agent, getenv)}, {Agent: agent, Home: home, Project: folder}, {Agent: agent, Managed: true}} {
-			if _, err := in.File(); err != nil {
-				continue
-			}
+		for _, in := range installations(agent, home, folder, getenv) {
 			if line, err := in.installedLine(); err == nil {
 				flags = append(flags, flagsIn(line, agent))
 			}
