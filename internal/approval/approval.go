@@ -92,6 +92,9 @@ type Decision struct {
 	Kind     string   `json:"kind"`
 	Resource string   `json:"resource,omitzero"`
 	Digest   string   `json:"digest"`
+	// Files is a digest of the state of what the act runs, reads and takes its orders from, when people
+	// were asked about it: what they agreed to is that.
+	Files string `json:"files,omitzero"`
 	// What says in one line what would happen: as the request is kept, and to those who
 	// may answer exactly. It is absent where nothing is kept or the decision is over.
 	What string `json:"what,omitzero"`

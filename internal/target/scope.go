@@ -25,6 +25,9 @@ import (
 // Aim is the scope of an act before the files were looked at.
 type Aim struct {
 	approval.Scope
+	// State is a digest of what stands in the files that the act names and takes its orders from, as far as
+	// they are known: also where it can be agreed to once only. It is known when they were looked at.
+	State string
 	names  []named
 	seen   map[named]bool
 	orders map[named][]string // the programs for which a file may hold orders
@@ -226,9 +229,6 @@ func (m *Aim) weigh(a, plain *act.Action) {
 // read reads the commands of an act, and notes the files that it runs and the paths that
 // it goes to.
 func (m *Aim) read(a *act.Action) {
-	if m.Once != "" {
-		return
-	}
 	read := hazard.Read(a)
 	m.Folder = Folder(a)
 	if len(read.Folders()) > 1 {
@@ -351,8 +351,6 @@ func (m *Aim) command(c *hazard.Command) {
 	}
 	if len(m.names) > maxFiles {
 		m.once("it names too many files")
-	}
-	if m.Once != "" {
 		return
 	}
 	folders := []string{""}
@@ -663,12 +661,9 @@ func (m *Aim) at(file string) string {
 // Look looks at the files that the act names, and returns the scope. The state of what
 // stands there is told from what was there when people were asked.
 func (m *Aim) Look() *approval.Scope {
-	left := int64(maxBytes)
-	for i := 0; i < len(m.names); i++ { // what a file takes in is added behind
+	left, h := int64(maxBytes), sha256.New()
+	for i := 0; i < len(m.names) && i <= maxFiles; i++ { // what a file takes in is added behind
 		n := m.names[i]
-		if m.Once != "" {
-			break
-		}
 		f := approval.File{Path: n.path}
 		switch at := m.at(n.path); {
 		case n.use == commit:
@@ -712,7 +707,9 @@ func (m *Aim) Look() *approval.Scope {
 			f.Real = ""
 		}
 		m.Files = append(m.Files, f)
+		fmt.Fprintf(h, "%q %q %q\n", f.Path, f.Real, f.Sum)
 	}
+	m.State = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	if m.Once != "" {
 		m.Files = nil
 	}
