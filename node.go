@@ -230,10 +230,20 @@ func (n *Node) openGuard(ctx context.Context, set *policy.Set) error {
 		return err
 	}
 	guarded := cfg.guarded(os.Args)
+	rows, err := n.rows(ctx)
+	if err != nil {
+		return fmt.Errorf("look at what lies beside the ledger: %w", err)
+	}
+	var founding func(context.Context, *guard.Guard) (*guard.Item, error)
+	if rows == rowsNone {
+		founding = operator.Founding
+	}
+	n.keys.Lost = rows == rowsLost
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Shadowed: n.shadowed, Logger: n.logger,
 		Answered: n.answered, Unusual: n.unusual, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: guarded.Tampering, Runs: guarded.Runs, Refused: n.metrics.Quota,
+		Unsealed: rows == rowsUnsealed, Founding: founding, Damaged: n.metrics.Damaged,
 		Shared: n.shared(), Files: n.filesChanged, Used: n.usedBefore, Passkeys: site,
 		Quotas: guard.Quotas{
 			Agents: cfg.Quotas.Agents, Held: cfg.Quotas.Held, Bytes: cfg.Quotas.Bytes, Contents: cfg.Quotas.Contents,
@@ -246,6 +256,10 @@ func (n *Node) openGuard(ctx context.Context, set *policy.Set) error {
 	keys, err := guard.DeriveKeys(n.log.Key)
 	if err != nil {
 		return err
+	}
+	n.keys.Guard, n.keys.Store = n.guard, n.store
+	if err = n.sealRows(ctx); err != nil {
+		return fmt.Errorf("seal what lies beside the ledger: %w", err)
 	}
 	n.operator = sync.OnceValue(n.newOperator)
 	n.replays = operator.NewReplays(n.store, n.guard.Policy, keys, score != nil)
@@ -285,7 +299,7 @@ func (n *Node) openProtocols() error {
 
 // openKeys reads the API keys: those that are given, and those that were made.
 func (n *Node) openKeys(ctx context.Context) (err error) {
-	n.keys.Guard, n.keys.Store, n.keys.Auth, n.keys.Now, n.keys.Logger = n.guard, n.store, n.auth, n.now, n.logger
+	n.keys.Auth, n.keys.Now, n.keys.Logger = n.auth, n.now, n.logger
 	n.keys.Anonymous = cmp.Or(n.cfg.Anonymous, "until-first-key")
 	if n.keys.Given, err = n.cfg.keys(); err != nil {
 		return fmt.Errorf("keys: %w", err)

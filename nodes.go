@@ -42,7 +42,7 @@ func (n *Node) introduce(ctx context.Context) error {
 		name, _ = os.Hostname()
 	}
 	n.others.lost = make(chan struct{})
-	n.others.self = nodes.Node{Name: name, Version: Version(), Started: n.started.UTC().Truncate(time.Millisecond)}
+	n.others.self = nodes.Node{Name: name, Version: Version(), Seals: true, Started: n.started.UTC().Truncate(time.Millisecond)}
 	return n.store.Announce(ctx, n.log.Lease(), n.others.self)
 }
 

@@ -125,6 +125,7 @@ func (n *Node) begin(ctx context.Context) error {
 	n.tasks.Go(func() { n.anchorer.Run(background) })
 	n.tasks.Go(func() { n.retention().Run(background) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.endOverdue(background) }) })
+	n.tasks.Go(func() { every(background, time.Minute, func() { n.sealLater(background) }) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.learnHabits(background) }) })
 	n.tasks.Go(func() { every(background, time.Minute, func() { n.readBills(background) }) })
 	if n.notices != nil {

@@ -144,10 +144,29 @@ func (d *doctor) data(ctx context.Context, c reeve.Config) bool {
 		d.add("problem", "ledger", "%v", err)
 		return true
 	}
-	if err := errors.Join(d.ledger(ctx, s), s.Close()); err != nil {
+	if err := errors.Join(d.ledger(ctx, s), d.rows(ctx, c, s), s.Close()); err != nil {
 		d.add("problem", "ledger", "%v", err)
 	}
 	return true
+}
+
+// rows looks at what lies beside the ledger and is believed.
+func (d *doctor) rows(ctx context.Context, c reeve.Config, s store.Store) error {
+	if _, err := c.LedgerKey(0); err != nil {
+		return nil // without the seed nothing of it can be told
+	}
+	problems, unsealed, err := c.CheckRows(ctx, s, false)
+	if unsealed {
+		d.add("note", "rows", "approvals, agents, API keys and the rest bear no seals yet: an earlier version wrote them, and the next start of a node seals them")
+	}
+	for i, p := range problems {
+		if i == 10 {
+			d.add("problem", "rows", "and %d more: reeve ledger verify", len(problems)-i)
+			break
+		}
+		d.add("problem", "rows", "%s", p)
+	}
+	return err
 }
 
 func (d *doctor) ledger(ctx context.Context, s store.Store) error {

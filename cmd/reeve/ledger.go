@@ -154,7 +154,15 @@ func (v *verification) run(ctx context.Context, c reeve.Config, store store.Stor
 		reports = append(reports, logVerified(report))
 		bad += len(report.Problems) + report.More
 	}
+	beside, err := v.beside(ctx, c, store, w, asJSON)
+	if err != nil {
+		return err
+	}
+	bad += len(beside)
 	if asJSON {
+		if len(reports) > 0 {
+			reports[0].Beside = beside
+		}
 		if err := printJSON(w, reports); err != nil {
 			return err
 		}
@@ -163,6 +171,33 @@ func (v *verification) run(ctx context.Context, c reeve.Config, store store.Stor
 		return fmt.Errorf("the ledger is not verified: %s", words.Count(bad, "problem"))
 	}
 	return nil
+}
+
+// beside looks at what lies beside the ledger and is believed: approvals, grants, agents, keys.
+// It needs the seed, which who verifies with a public key alone has not.
+func (v *verification) beside(ctx context.Context, c reeve.Config, store store.Store, w io.Writer, asJSON bool) ([]string, error) {
+	if _, err := c.LedgerKey(0); v.key != "" || v.quick || v.only >= 0 || err != nil {
+		if !asJSON && !v.quick {
+			fmt.Fprintln(w, "what lies beside the ledger (approvals, agents, API keys) was not looked at: that needs the node's seed, and no --log")
+		}
+		return nil, nil
+	}
+	problems, unsealed, err := c.CheckRows(ctx, store, true)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("look at what lies beside the ledger: %w", err)
+	case asJSON:
+	case unsealed:
+		fmt.Fprintln(w, "what lies beside the ledger bears no seals yet: an earlier version wrote it, and the next start of a node seals it")
+	case len(problems) == 0:
+		fmt.Fprintln(w, "what lies beside the ledger holds: approvals, agents, API keys and the rest are as they were last written")
+	default:
+		fmt.Fprintln(w, "what lies beside the ledger DOES NOT HOLD:")
+		for _, p := range problems {
+			fmt.Fprintf(w, "  %s\n", visible.Line(p))
+		}
+	}
+	return problems, nil
 }
 
 // verifiedLog is what programs are told of a log that was verified.
@@ -183,6 +218,8 @@ type verifiedLog struct {
 	Unchecked int               `json:"unchecked,omitzero"`
 	Problems  []string          `json:"problems"`
 	More      int               `json:"more_problems,omitzero"`
+	// Beside is what is wrong with what lies beside all logs; it stands with the first.
+	Beside []string `json:"beside_problems,omitempty"`
 }
 
 func logVerified(r *ledger.Report) verifiedLog {

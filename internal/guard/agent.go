@@ -81,7 +81,13 @@ func barred(state agent.State) bool { return state == agent.Suspended || state =
 func (g *Guard) LoadAgents(ctx context.Context) (changed bool, err error) {
 	g.barring.Lock() // what was read first is not put in force last
 	defer g.barring.Unlock()
-	states := map[string]agent.State{}
+	states, ids := map[string]agent.State{}, map[string]string{}
+	before := g.barred.Load()
+	if before == nil {
+		if err := g.damagedAgents(ctx, states, ids); err != nil {
+			return false, err
+		}
+	}
 	for known, err := range g.agents.All(ctx, ledger.ItemQuery{Open: true}) {
 		did, state := "", agent.Suspended
 		if damaged, ok := errors.AsType[*DamagedError](err); ok {
@@ -92,11 +98,39 @@ func (g *Guard) LoadAgents(ctx context.Context) (changed bool, err error) {
 			state = known.State
 		}
 		if form := foldDID(did); states[form] != agent.Revoked {
-			states[form] = state
+			states[form], ids[form] = state, did
 		}
 	}
-	before := g.barred.Swap(&states)
+	// One that is not listed any more was let go, or its row was changed or taken away.
+	for form, did := range g.barredAs {
+		if _, listed := states[form]; listed {
+			continue
+		}
+		known, _, err := g.agents.Get(ctx, did)
+		if damaged, ok := errors.AsType[*DamagedError](err); err != nil && (!ok || damaged == nil) {
+			return false, fmt.Errorf("read an agent that was barred: %w", err)
+		}
+		if known == nil || barred(known.State) {
+			states[form], ids[form] = (*before)[form], did
+		}
+	}
+	g.barred.Store(&states)
+	g.barredAs = ids
 	return before == nil || !maps.Equal(*before, states), nil
+}
+
+// damagedAgents looks at the agents that are not listed as barred, too, when the node starts:
+// one of which nobody knows what it was may have been.
+func (g *Guard) damagedAgents(ctx context.Context, states map[string]agent.State, ids map[string]string) error {
+	for _, err := range g.agents.All(ctx, ledger.ItemQuery{}) {
+		if damaged, ok := errors.AsType[*DamagedError](err); ok {
+			form := foldDID(damaged.ID)
+			states[form], ids[form] = agent.Suspended, damaged.ID
+		} else if err != nil {
+			return fmt.Errorf("read the agents: %w", err)
+		}
+	}
+	return nil
 }
 
 // Barred returns the state of an agent that is suspended or revoked, and "" for others,
@@ -198,6 +232,9 @@ func (g *Guard) spelled(ctx context.Context, did string) (string, error) {
 	if err != nil || !item.Found {
 		return did, err
 	}
+	if err := item.Sound(); err != nil {
+		return "", err
+	}
 	registered := string(item.Data)
 	if foldDID(registered) != foldDID(did) {
 		err := errors.New("another one stands in its place")
@@ -214,6 +251,9 @@ func (g *Guard) spelled(ctx context.Context, did string) (string, error) {
 // already. An agent that is registered stays it.
 func (g *Guard) claim(ctx context.Context, did string, registered bool) (*Item, error) {
 	item, err := g.Read(ctx, spellingKind, foldDID(did))
+	if err == nil {
+		err = item.Sound()
+	}
 	if err != nil || item.Found && (registered || string(item.Data) == did) {
 		return nil, err
 	}

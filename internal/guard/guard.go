@@ -112,6 +112,13 @@ type Config struct {
 	// Places tells by which names the file at a path is known on this machine. It may take long,
 	// and is asked with no session locked; nil means links.Places.
 	Places func(path string) []string
+	// Unsealed says that items without a seal are believed, until Sealed is called: those of
+	// a database that an earlier version wrote.
+	Unsealed bool
+	// Founding makes the item that is written with the first record of a database; nil for none.
+	Founding func(ctx context.Context, g *Guard) (*Item, error)
+	// Damaged is called with each item that is found damaged; nil for none.
+	Damaged func()
 	// Logger receives what an operator should know; nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -124,6 +131,8 @@ type Guard struct {
 	sessions *memory
 	clean    clean
 	seal     sealer
+	seals    *ledger.Sealer // of what lies beside the log
+	unsealed atomic.Bool    // what has no seal is believed
 	locks    locks
 	waiting  waiting
 	damaged  damaged
@@ -147,6 +156,7 @@ type Guard struct {
 	valueKey   []byte // of the digests of secrets' values
 	agentsRead agentsRead
 	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
+	barredAs   map[string]string                      // their ids, by the forms of their DIDs; guarded by barring
 	barring    sync.Mutex                             // serializes LoadAgents
 }
 
@@ -176,6 +186,9 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Damaged == nil {
+		cfg.Damaged = func() {}
+	}
 	if cfg.Refused == nil {
 		cfg.Refused = func(string) {}
 	}
@@ -186,7 +199,11 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	}
 	g.passkeys = newPasskeys(g)
 	g.approvals, g.grants, g.agents, g.strangers = newApprovals(g), newGrants(g), newAgents(g), newStrangers(g)
+	g.unsealed.Store(cfg.Unsealed)
 	var err error
+	if g.seals, err = cfg.Log.Sealer(); err != nil {
+		return nil, err
+	}
 	if g.sessions, err = newMemory(cfg.Store, cfg.Log, cfg.SessionBytes, cfg.Shared != nil); err != nil {
 		return nil, err
 	}
@@ -257,12 +274,32 @@ func (g *Guard) setPolicy(ctx context.Context, set *policy.Set, by act.Principal
 		return fmt.Errorf("keep the policy's text: %w", err)
 	}
 	if !known {
-		if _, err := g.Note(ctx, "policy", by, map[string]string{"policy": set.Hash()}); err != nil {
+		if err := g.notePolicy(ctx, set, by); err != nil {
 			return err
 		}
 	}
 	g.policy.Store(set)
 	return nil
+}
+
+// notePolicy records that a policy rules, and with the first record of a database what
+// begins with that.
+func (g *Guard) notePolicy(ctx context.Context, set *policy.Set, by act.Principal) error {
+	n := Admin("policy", by, map[string]string{"policy": set.Hash()})
+	n.Plain = true
+	if found := g.cfg.Founding; found != nil {
+		g.cfg.Founding = nil
+		item, err := found(ctx, g)
+		if err != nil {
+			return err
+		}
+		n.Sealed = true
+		if err := g.Write(ctx, n, item); !errors.Is(err, ledger.ErrLost) {
+			return err
+		}
+		n.Sealed = false // another node was first
+	}
+	return g.Write(ctx, n)
 }
 
 // operator is the principal of what the node's own operator does.

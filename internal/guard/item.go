@@ -25,6 +25,16 @@ type Item struct {
 	quota *counter
 	was   ledger.Item // as it was read, without its data
 	bytes int         // of its data, as it was read
+	wrong error       // why what was read is not believed; nil when it is
+}
+
+// Sound is nil for an item that is as a node of this database wrote it last, or that there
+// is not. Else it is why it is not to be believed: what depends on it is not known.
+func (i *Item) Sound() error {
+	if i.wrong == nil {
+		return nil
+	}
+	return &DamagedError{Kind: i.Kind, ID: i.ID, Err: i.wrong}
 }
 
 var idEncoding = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
@@ -49,6 +59,8 @@ type Note struct {
 	Plain bool
 	// Habits is what is learned of it; nil for nothing.
 	Habits *habits.Note
+	// Sealed has the record say that rows without a seal are believed no more: see ledger.CodeSealed.
+	Sealed bool
 }
 
 // Admin is the note of an administrative act.
@@ -74,37 +86,87 @@ func (g *Guard) entryOf(n *Note) *ledger.Entry {
 	if set := g.policy.Load(); set != nil {
 		e.Record.Policy = set.Hash()
 	}
+	if n.Sealed && !g.unsealed.Load() {
+		e.Record.Codes = []string{ledger.CodeSealed}
+	}
 	return e
 }
 
-// Read reads an item. One that Remove has emptied is not found.
+// Read reads an item. One that Remove has emptied is not found. What is not as a node wrote
+// it last is found, and not Sound.
 func (g *Guard) Read(ctx context.Context, kind, id string) (*Item, error) {
 	key := ledger.ItemKey(kind, id)
-	at, known, err := g.cfg.Store.KeyHead(ctx, key)
-	if err != nil {
-		return nil, fmt.Errorf("read the %s %q: %w", kind, id, err)
+	for tries := 1; ; tries++ {
+		at, known, err := g.cfg.Store.KeyHead(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("read the %s %q: %w", kind, id, err)
+		}
+		none := func() *Item {
+			return &Item{Item: ledger.Item{Kind: kind, ID: id}, head: ledger.NewKeyHead(key, at, known)}
+		}
+		if !known { // where a key was never written there is no item: mostly so, and cheap to know
+			return none(), nil
+		}
+		item, err := g.cfg.Store.Item(ctx, kind, id)
+		if errors.Is(err, ledger.ErrNotFound) {
+			return none(), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the %s %q: %w", kind, id, err)
+		}
+		wrong := g.sound(&item)
+		// What is read after the head is as new, or newer, and of a newer one a write loses.
+		// Of different logs the positions do not tell: it is read until they are of one.
+		if other := item.Version.Log != at.Log; wrong == nil && other && tries < readTries {
+			continue
+		} else if wrong == nil && (other || item.Version.Index < at.Index) {
+			wrong = ledger.ErrRolledBack
+		}
+		if wrong == nil && Removed(&item) {
+			at = item.Version
+			return none(), nil
+		}
+		i := &Item{Item: item, Found: true, head: ledger.NewKeyHead(key, item.Version, true), was: item, bytes: len(item.Data), wrong: wrong}
+		if wrong != nil { // whoever may overwrite it does so where the key was last written, and seals nothing of what was there
+			i.head, i.Data = ledger.NewKeyHead(key, at, true), nil
+		}
+		i.was.Data = nil
+		return i, nil
 	}
-	none := func() *Item {
-		return &Item{Item: ledger.Item{Kind: kind, ID: id}, head: ledger.NewKeyHead(key, at, known)}
+}
+
+// readTries is how often an item is read that other nodes write meanwhile, each in a log of
+// its own.
+const readTries = 16
+
+// sound is nil for an item that bears its seal.
+func (g *Guard) sound(item *ledger.Item) error {
+	err := g.seals.CheckItem(item)
+	if err != nil && g.unsealed.Load() && errors.Is(err, ledger.ErrUnsealed) {
+		return nil
 	}
-	if !known { // where a key was never written there is no item: mostly so, and cheap to know
-		return none(), nil
-	}
-	// What is read may be older than the head, or newer; a write on what was read then loses.
-	item, err := g.cfg.Store.Item(ctx, kind, id)
-	if errors.Is(err, ledger.ErrNotFound) {
-		return none(), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the %s %q: %w", kind, id, err)
-	}
-	at = item.Version
-	if Removed(&item) {
-		return none(), nil
-	}
-	i := &Item{Item: item, Found: true, head: ledger.NewKeyHead(key, at, true), was: item, bytes: len(item.Data)}
-	i.was.Data = nil
-	return i, nil
+	return err
+}
+
+// SealFields is the seal of something that is stored beside the log and is no item, by what it is
+// and its fields.
+func (g *Guard) SealFields(what string, fields ...string) string {
+	return string(g.seals.Fields(what, fields...))
+}
+
+// FoundDamaged counts something that was found damaged beside the items.
+func (g *Guard) FoundDamaged() { g.cfg.Damaged() }
+
+// Unsealed reports whether what bears no seal is believed: see Config.Unsealed.
+func (g *Guard) Unsealed() bool { return g.unsealed.Load() }
+
+// Sealed has the guard believe no item any more that bears no seal: see Config.Unsealed.
+func (g *Guard) Sealed() { g.unsealed.Store(false) }
+
+// Gone reports whether there is no item any more where one was written.
+func (i *Item) Gone() bool {
+	_, known := i.head.At()
+	return !i.Found && known
 }
 
 // Next is an item that was just written, for its next write without being read: it loses
@@ -115,9 +177,17 @@ func (i *Item) Next() *Item {
 	return next
 }
 
-// List lists items of one kind, also those that are Removed.
+// List lists items of one kind, also those that are Removed. Those that are not sound have
+// no data, which no kind can read.
 func (g *Guard) List(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, error) {
-	return g.cfg.Store.Items(ctx, q)
+	list, err := g.cfg.Store.Items(ctx, q)
+	for i := range list {
+		if err := g.sound(&list[i]); err != nil {
+			g.sayDamaged(&list[i], err)
+			list[i].Data = nil
+		}
+	}
+	return list, err
 }
 
 // Write writes items with a record of what was done. The error is ledger.ErrLost when

@@ -36,8 +36,8 @@ func NewItems[T any](g *Guard, kind Kind[T]) *Items[T] {
 	return &Items[T]{kind: kind, guard: g, quota: g.newCounter(kind.Name, kind.Quota)}
 }
 
-// DamagedError says that what is stored of an item cannot be read. What depends on it
-// is not known, and so is denied.
+// DamagedError says that what is stored of an item cannot be read, or that no node wrote it
+// so. What depends on it is not known, and so is denied.
 type DamagedError struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
@@ -57,7 +57,7 @@ func (s *Items[T]) Get(ctx context.Context, id string) (v *T, item *Item, err er
 	}
 	item.quota = s.quota
 	if item.Found {
-		if v, err = s.Parse(&item.Item); err != nil {
+		if v, err = s.parse(&item.Item, item.wrong); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -65,8 +65,13 @@ func (s *Items[T]) Get(ctx context.Context, id string) (v *T, item *Item, err er
 }
 
 // Parse reads an item that was listed.
-func (s *Items[T]) Parse(item *ledger.Item) (*T, error) {
-	v, err := s.kind.Parse(item)
+func (s *Items[T]) Parse(item *ledger.Item) (*T, error) { return s.parse(item, s.guard.sound(item)) }
+
+// parse reads an item, if nothing is wrong with it.
+func (s *Items[T]) parse(item *ledger.Item, wrong error) (v *T, err error) {
+	if err = wrong; err == nil {
+		v, err = s.kind.Parse(item)
+	}
 	if err != nil {
 		s.guard.sayDamaged(item, err)
 		return nil, &DamagedError{Kind: s.kind.Name, ID: item.ID, Err: err}
@@ -139,7 +144,7 @@ func (s *Items[T]) Remove(ctx context.Context, id string, note func(v *T) *Note)
 			return fmt.Errorf("the %s %q: %w", s.kind.Name, id, ledger.ErrNotFound)
 		}
 		item.quota = s.quota
-		v, err := s.Parse(&item.Item)
+		v, err := s.parse(&item.Item, item.wrong)
 		if err != nil {
 			v = nil
 		}
@@ -160,10 +165,11 @@ func (s *Items[T]) Page(ctx context.Context, q ledger.ItemQuery) (list []*T, bad
 		return nil, nil, "", fmt.Errorf("list each %s: %w", s.kind.Name, err)
 	}
 	for i := range items {
-		if Removed(&items[i]) {
+		wrong := s.guard.sound(&items[i])
+		if wrong == nil && Removed(&items[i]) {
 			continue
 		}
-		v, err := s.Parse(&items[i])
+		v, err := s.parse(&items[i], wrong)
 		if damaged, ok := errors.AsType[*DamagedError](err); ok {
 			bad = append(bad, damaged)
 			continue
@@ -224,5 +230,6 @@ func (g *Guard) sayDamaged(item *ledger.Item, err error) {
 		g.damaged.said = map[string]bool{}
 	}
 	g.damaged.said[id] = true
+	g.cfg.Damaged()
 	g.cfg.Logger.Error("an item in the database is damaged: what depends on it is denied", "kind", item.Kind, "id", item.ID, "error", err)
 }

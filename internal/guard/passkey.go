@@ -211,6 +211,11 @@ func (g *Guard) challenge(by act.Principal, about string, keys [][]byte) *Challe
 // Passkeys lists passkeys: a principal's own, or all where it is "".
 func (g *Guard) Passkeys(ctx context.Context, principal string) (list []*Passkey, err error) {
 	for p, err := range g.passkeys.All(ctx, ledger.ItemQuery{}) {
+		if err == nil { // as it was last written: one that was taken back is none
+			if p, _, err = g.passkeys.Get(ctx, p.ID); p == nil && err == nil {
+				continue
+			}
+		}
 		if damaged, ok := errors.AsType[*DamagedError](err); ok && damaged != nil {
 			continue // it is said in the log, and counts for nothing
 		}

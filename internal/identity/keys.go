@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -44,6 +45,19 @@ type Key struct {
 	// Damaged says that what is stored of it cannot be read. It lets nobody in; others
 	// still need a credential, as with any key.
 	Damaged bool
+	// Seal proves that a node of the database wrote it; empty on one of a configuration.
+	Seal string
+}
+
+// Fields are all that a stored key says, in one order: what its seal is made of.
+func (k Key) Fields() []string {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return strconv.FormatInt(t.UnixNano(), 10)
+	}
+	return []string{k.Name, string(k.Hash[:]), k.Role, k.Organization, k.Person, at(k.Created), at(k.Revoked)}
 }
 
 // Keys is where API keys are kept.

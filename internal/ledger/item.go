@@ -23,6 +23,8 @@ type Item struct {
 	// one that is not open may be removed; zero for never.
 	Due  time.Time
 	Data []byte
+	// Seal proves that a node wrote it: see Sealer. Set by the log.
+	Seal []byte
 }
 
 // ItemQuery selects items of one kind, in the order of their ids.

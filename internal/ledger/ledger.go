@@ -639,6 +639,7 @@ type committer struct {
 	fresh  [][32]byte             // parts that this batch puts
 
 	gathers gathers
+	sealer  *Sealer
 
 	next    tip // after this batch
 	batch   Batch
@@ -660,6 +661,9 @@ const maxParts = 4096
 func (c *committer) start(ctx context.Context, l *Log) (err error) {
 	c.keys = map[Key]*KeyHead{}
 	c.parts = map[[32]byte]time.Time{}
+	if c.sealer, err = l.Sealer(); err != nil {
+		return err
+	}
 	c.tip, err = load(ctx, l.cfg.Store, l.lease.Log, l.opens)
 	return err
 }
@@ -914,7 +918,10 @@ func (c *committer) add(t *Ticket) {
 		}
 		b.Claims = append(b.Claims, BatchClaim{Entry: place, Claim: claim})
 		if w.Item != nil {
-			b.Items = append(b.Items, BatchItem{Entry: place, Item: *w.Item})
+			item := *w.Item
+			item.Version = t.pos
+			item.Seal = c.sealer.Item(&item)
+			b.Items = append(b.Items, BatchItem{Entry: place, Item: item})
 		}
 		h.placed, h.next = true, t.pos
 	}

@@ -30,6 +30,8 @@ type Node struct {
 	Lag Seconds `json:"lag_seconds"`
 	// Refused is why it does not serve; empty when it does.
 	Refused string `json:"refused,omitzero"`
+	// Seals says that it seals what it writes beside the log.
+	Seals bool `json:"seals,omitzero"`
 
 	// What the database says.
 	Log    uint32    `json:"log"`             // that it writes, or wrote

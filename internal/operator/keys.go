@@ -26,7 +26,10 @@ type Keys struct {
 	Given     []identity.Key // of the configuration: they go before stored ones of their names
 	Anonymous string         // the setting, for people
 
-	said     map[string]bool // damaged keys that the log told of; guarded by changing
+	Lost bool // the roll was taken away: see stored
+
+	changes  atomic.Uint64 // of the roll, as it was last seen
+	said     sync.Map      // names of damaged keys that the log told of
 	read     atomic.Pointer[time.Time]
 	changing sync.Mutex // no key is read between the change of one and its being in force
 }
@@ -36,7 +39,7 @@ func (k *Keys) Age() time.Duration { return time.Since(*k.read.Load()) }
 
 // Load reads the keys before there are callers.
 func (k *Keys) Load(ctx context.Context) error {
-	keys, err := k.Store.Keys(ctx)
+	keys, err := k.stored(ctx)
 	if err != nil {
 		return fmt.Errorf("read the API keys: %w", err)
 	}
@@ -44,11 +47,11 @@ func (k *Keys) Load(ctx context.Context) error {
 	now := time.Now()
 	k.read.Store(&now)
 	for _, key := range keys {
-		if key.Damaged && !k.said[key.Name] {
-			if k.said == nil {
-				k.said = map[string]bool{}
-			}
-			k.said[key.Name] = true
+		if !key.Damaged {
+			continue
+		}
+		if _, said := k.said.LoadOrStore(key.Name, true); !said {
+			k.Guard.FoundDamaged()
 			k.Logger.Error("an API key in the database is damaged: it lets nobody in", "key", key.Name)
 		}
 	}
@@ -109,7 +112,7 @@ func infoOf(k identity.Key) KeyInfo {
 }
 
 func (k *Keys) list(r *http.Request, _ act.Principal, _ Nothing) ([]KeyInfo, error) {
-	keys, err := k.Store.Keys(r.Context())
+	keys, err := k.stored(r.Context())
 	infos := make([]KeyInfo, 0, len(k.Given)+len(keys))
 	for _, key := range slices.Concat(k.Given, keys) {
 		infos = append(infos, infoOf(key))
@@ -123,7 +126,7 @@ func (k *Keys) create(r *http.Request, by act.Principal, q KeyInfo) (KeyInfo, er
 	if k.given(q.Name) {
 		return KeyInfo{}, badRequest("the configuration gives a key named %q: choose another name", q.Name)
 	}
-	old, err := k.Store.Keys(r.Context())
+	old, err := k.stored(r.Context())
 	if err != nil {
 		return KeyInfo{}, err
 	}
@@ -158,7 +161,7 @@ func (k *Keys) revoke(r *http.Request, by act.Principal, q KeyName) (KeyInfo, er
 	if k.given(q.Name) {
 		return KeyInfo{}, badRequest("the key %q is given by the configuration: take it out of the setting keys, and start the node again", q.Name)
 	}
-	keys, err := k.Store.Keys(r.Context())
+	keys, err := k.stored(r.Context())
 	if err != nil {
 		return KeyInfo{}, err
 	}
@@ -173,7 +176,10 @@ func (k *Keys) revoke(r *http.Request, by act.Principal, q KeyName) (KeyInfo, er
 
 // put records the change of a key, stores it and puts it in force.
 func (k *Keys) put(ctx context.Context, what string, by act.Principal, details map[string]string, key identity.Key) error {
-	if _, err := k.Guard.Note(ctx, what, by, details); err != nil {
+	key.Seal = k.Guard.SealFields(keyUse, key.Fields()...)
+	n := guard.Admin(what, by, details)
+	n.Plain = true
+	if err := k.write(ctx, n, key); err != nil {
 		return err
 	}
 	if err := k.Store.PutKey(ctx, key); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/ledger"
 )
 
@@ -63,7 +64,9 @@ func (k *Keeper) Prune(ctx context.Context, by act.Principal, checkpoint []byte,
 	if err != nil || p.Records == 0 {
 		return Pruned{From: p.From}, err
 	}
-	if _, err := k.Guard.Note(ctx, "prune", by, map[string]string{"checkpoint_size": strconv.FormatUint(size, 10)}); err != nil {
+	n := guard.Admin("prune", by, map[string]string{"checkpoint_size": strconv.FormatUint(size, 10)})
+	n.Plain, n.Sealed = true, true // what said so before may go
+	if err := k.Guard.Write(ctx, n); err != nil {
 		return Pruned{}, err
 	}
 	if p.From, err = ledger.Prune(ctx, k.Store, k.Log.Number(), checkpoint, k.Log.VerifierKey()); err != nil {

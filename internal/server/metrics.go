@@ -27,6 +27,7 @@ type Metrics struct {
 	reloads     *prometheus.CounterVec
 	refused     *prometheus.CounterVec
 	quotas      *prometheus.CounterVec
+	damaged     prometheus.Counter
 	inFlight    prometheus.Gauge
 	ended       *prometheus.CounterVec
 	tasks       *prometheus.HistogramVec
@@ -70,6 +71,9 @@ func NewMetrics(version string) *Metrics {
 		quotas: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reeve_quota_refused_total", Help: "What a principal's quota left no room for, by quota: tasks, held, agents, servers, or contents that were not kept.",
 		}, []string{"quota"}),
+		damaged: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "reeve_damaged_total", Help: "Rows beside the ledger that were found damaged: they cannot be read, or no node wrote them so. Each counts once.",
+		}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "reeve_a2g_ended_total",
 			Help: "How what A2G agents did came to be known: as its verdict covers (reported, ambiguous), or not (violation, mismatched), or not at all (unreported, revoked). Of an agent, governed is reported and ambiguous divided by these and violation.",
@@ -122,7 +126,7 @@ func NewMetrics(version string) *Metrics {
 		Name: "reeve_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.inFlight, m.ended, m.tasks, m.rules, m.shadowed, m.unusual, m.loaded, m.stale, m.unpublished, build,
+	m.registry.MustRegister(m.decisions, m.latency, m.batch, m.size, m.reloads, m.refused, m.quotas, m.damaged, m.inFlight, m.ended, m.tasks, m.rules, m.shadowed, m.unusual, m.loaded, m.stale, m.unpublished, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -278,6 +282,9 @@ func (m *Metrics) Export(name string, read func() Exported) {
 
 // Refused counts a request that was refused. reason is one of a few fixed words.
 func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
+
+// Damaged counts an item or key that was found damaged.
+func (m *Metrics) Damaged() { m.damaged.Inc() }
 
 // Quota counts what a principal's quota left no room for. quota is one of a few fixed words.
 func (m *Metrics) Quota(quota string) { m.quotas.WithLabelValues(quota).Inc() }

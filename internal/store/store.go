@@ -85,6 +85,12 @@ type Items interface {
 	// CountItems returns how many items of a kind an owner has, or of them those that are
 	// open, and how many bytes of data they have.
 	CountItems(ctx context.Context, kind, owner string, open bool) (n int, bytes int64, err error)
+	// EachItem calls f with the items of all kinds, until f returns an error, which EachItem
+	// returns. f must not read the store.
+	EachItem(ctx context.Context, f func(*ledger.Item) error) error
+	// SealItems gives each item that has no seal the one that seal makes of it; again has it
+	// take all seals away before.
+	SealItems(ctx context.Context, again bool, seal func(*ledger.Item) []byte) error
 	// TrimItems removes items that are not open and were due before a time.
 	TrimItems(ctx context.Context, before time.Time) (removed int64, err error)
 }

@@ -26,24 +26,25 @@ func (s *Store) Policy(ctx context.Context, hash string) (text []byte, err error
 
 // PutKey adds an API key, or replaces the one with its name.
 func (s *Store) PutKey(ctx context.Context, k identity.Key) error {
-	_, err := s.pool.Exec(ctx, `INSERT INTO api_key (name, hash, role, organization, created, revoked, person) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (name) DO UPDATE SET hash = $2, role = $3, organization = $4, created = $5, revoked = $6, person = $7`,
-		k.Name, k.Hash[:], k.Role, k.Organization, layout.Nanoseconds(k.Created), layout.Nanoseconds(k.Revoked), k.Person)
+	_, err := s.pool.Exec(ctx, `INSERT INTO api_key (name, hash, role, organization, created, revoked, person, seal) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (name) DO UPDATE SET hash = $2, role = $3, organization = $4, created = $5, revoked = $6, person = $7, seal = $8`,
+		k.Name, k.Hash[:], k.Role, k.Organization, layout.Nanoseconds(k.Created), layout.Nanoseconds(k.Revoked), k.Person, []byte(k.Seal))
 	return err
 }
 
 // Keys lists all API keys, oldest first.
 func (s *Store) Keys(ctx context.Context) ([]identity.Key, error) {
-	rows, err := s.pool.Query(ctx, `SELECT name, hash, role, organization, created, revoked, person FROM api_key ORDER BY created, name`)
+	rows, err := s.pool.Query(ctx, `SELECT name, hash, role, organization, created, revoked, person, seal FROM api_key ORDER BY created, name`)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (k identity.Key, err error) {
-		var hash []byte
+		var hash, seal []byte
 		var created, revoked int64
-		if err := row.Scan(&k.Name, &hash, &k.Role, &k.Organization, &created, &revoked, &k.Person); err != nil {
+		if err := row.Scan(&k.Name, &hash, &k.Role, &k.Organization, &created, &revoked, &k.Person, &seal); err != nil {
 			return k, err
 		}
+		k.Seal = string(seal)
 		k.Damaged = copy(k.Hash[:], hash) != len(k.Hash) || len(hash) != len(k.Hash)
 		k.Created, k.Revoked = layout.Time(created), layout.Time(revoked)
 		return k, nil

@@ -42,15 +42,15 @@ func queueItems(b *pgx.Batch, lease ledger.Lease, batch *ledger.Batch) {
 		if data == nil {
 			data = []byte{}
 		}
-		b.Queue(`INSERT INTO item (kind, id, log, index, open, due, data, owner) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (kind, id) DO UPDATE SET log = excluded.log, index = excluded.index, open = excluded.open, due = excluded.due, data = excluded.data, owner = excluded.owner`,
-			item.Kind, item.ID, lease.Log, batch.First+uint64(item.Entry), item.Open, layout.Nanoseconds(item.Due), data, item.Owner)
+		b.Queue(`INSERT INTO item (kind, id, log, index, open, due, data, owner, seal) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+			ON CONFLICT (kind, id) DO UPDATE SET log = excluded.log, index = excluded.index, open = excluded.open, due = excluded.due, data = excluded.data, owner = excluded.owner, seal = excluded.seal`,
+			item.Kind, item.ID, lease.Log, batch.First+uint64(item.Entry), item.Open, layout.Nanoseconds(item.Due), data, item.Owner, notNil(item.Seal))
 	}
 }
 
 // Item returns a named item.
 func (s *Store) Item(ctx context.Context, kind, id string) (ledger.Item, error) {
-	rows, err := s.pool.Query(ctx, `SELECT kind, id, log, index, open, due, data, owner FROM item WHERE kind = $1 AND id = $2`, kind, id)
+	rows, err := s.pool.Query(ctx, `SELECT kind, id, log, index, open, due, data, owner, seal FROM item WHERE kind = $1 AND id = $2`, kind, id)
 	if err != nil {
 		return ledger.Item{}, err
 	}
@@ -63,7 +63,7 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, e
 	if q.Limit <= 0 {
 		q.Limit = ledger.DefaultItems
 	}
-	text := `SELECT kind, id, log, index, open, due, data, owner FROM item WHERE kind = $1 AND id > $2`
+	text := `SELECT kind, id, log, index, open, due, data, owner, seal FROM item WHERE kind = $1 AND id > $2`
 	if q.Open {
 		text += ` AND open`
 	}
@@ -86,7 +86,10 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) ([]ledger.Item, e
 // scanItem reads a row. One whose numbers cannot be has no data, which no kind can read.
 func scanItem(row pgx.CollectableRow) (item ledger.Item, err error) {
 	var log, index, due int64
-	err = row.Scan(&item.Kind, &item.ID, &log, &index, &item.Open, &due, &item.Data, &item.Owner)
+	err = row.Scan(&item.Kind, &item.ID, &log, &index, &item.Open, &due, &item.Data, &item.Owner, &item.Seal)
+	if len(item.Seal) == 0 {
+		item.Seal = nil
+	}
 	if log < 0 || log > math.MaxUint32 || index < 0 {
 		item.Data = nil
 	}
@@ -111,6 +114,66 @@ func (s *Store) TrimItems(ctx context.Context, before time.Time) (removed int64,
 		}
 		if tag.RowsAffected() == 0 {
 			return removed, s.trimShares(ctx)
+		}
+	}
+}
+
+// SealItems seals the items that have no seal. Those that another node writes meanwhile have
+// that node's.
+func (s *Store) SealItems(ctx context.Context, again bool, seal func(*ledger.Item) []byte) error {
+	if again {
+		if _, err := s.pool.Exec(ctx, `UPDATE item SET seal = '' WHERE seal <> ''`); err != nil {
+			return err
+		}
+	}
+	const atOnce = 200
+	for kind, id := "", ""; ; {
+		rows, err := s.pool.Query(ctx, `SELECT kind, id, log, index, open, due, data, owner, seal FROM item
+			WHERE (kind, id) > ($1, $2) AND seal = '' ORDER BY kind, id LIMIT $3`, kind, id, atOnce)
+		if err != nil {
+			return err
+		}
+		items, err := pgx.CollectRows(rows, scanItem)
+		if err != nil {
+			return err
+		}
+		b := &pgx.Batch{}
+		for i := range items {
+			item := &items[i]
+			kind, id = item.Kind, item.ID
+			b.Queue(`UPDATE item SET seal = $5 WHERE kind = $1 AND id = $2 AND log = $3 AND index = $4 AND seal = ''`,
+				kind, id, item.Version.Log, item.Version.Index, seal(item))
+		}
+		if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		if len(items) < atOnce {
+			return nil
+		}
+	}
+}
+
+// EachItem calls f with all items.
+func (s *Store) EachItem(ctx context.Context, f func(*ledger.Item) error) error {
+	const atOnce = 1000
+	for kind, id := "", ""; ; {
+		rows, err := s.pool.Query(ctx, `SELECT kind, id, log, index, open, due, data, owner, seal FROM item
+			WHERE (kind, id) > ($1, $2) ORDER BY kind, id LIMIT $3`, kind, id, atOnce)
+		if err != nil {
+			return err
+		}
+		items, err := pgx.CollectRows(rows, scanItem)
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			kind, id = items[i].Kind, items[i].ID
+			if err := f(&items[i]); err != nil {
+				return err
+			}
+		}
+		if len(items) < atOnce {
+			return nil
 		}
 	}
 }

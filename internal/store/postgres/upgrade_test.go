@@ -46,7 +46,7 @@ func TestUpgrade(t *testing.T) {
 		c, err := pgx.Connect(t.Context(), url)
 		if err == nil {
 			defer c.Close(t.Context())
-			_, err = c.Exec(t.Context(), `SET search_path = reeve; DROP TABLE reached, member, bucket, reserved, fact, segment, segment_page; ALTER TABLE log DROP COLUMN segments_dropped; ALTER TABLE api_key DROP COLUMN person; DROP FUNCTION tell CASCADE; DROP FUNCTION tell_approval CASCADE; DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; ALTER TABLE item DROP COLUMN owner; DROP INDEX task_tree;
+			_, err = c.Exec(t.Context(), `SET search_path = reeve; DROP TABLE reached, member, bucket, reserved, fact, segment, segment_page; ALTER TABLE log DROP COLUMN segments_dropped; DROP FUNCTION unseal CASCADE; ALTER TABLE item DROP COLUMN seal; ALTER TABLE api_key DROP COLUMN person, DROP COLUMN seal; DROP FUNCTION tell CASCADE; DROP FUNCTION tell_approval CASCADE; DROP TABLE task_ref; DROP TABLE task_gone; DROP INDEX item_over; ALTER TABLE item DROP COLUMN owner; DROP INDEX task_tree;
 				CREATE INDEX task_tree ON task (root, id) WHERE parent IS NOT NULL;
 				CREATE INDEX task_parent ON task (parent) WHERE parent IS NOT NULL;
 				UPDATE schema_version SET version = 3; DROP TABLE schema_survives; UPDATE log SET owner = NULL`)

@@ -68,20 +68,23 @@ func (s *Store) Policy(ctx context.Context, hash string) ([]byte, error) {
 // PutKey adds an API key, or replaces the one with its name.
 func (s *Store) PutKey(ctx context.Context, k identity.Key) error {
 	return s.write(func(c *sqlite.Conn) error {
-		return execute(c, `REPLACE INTO api_key (name, hash, role, organization, person, created, revoked) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			k.Name, k.Hash[:], k.Role, k.Organization, k.Person, layout.Nanoseconds(k.Created), layout.Nanoseconds(k.Revoked))
+		return execute(c, `REPLACE INTO api_key (name, hash, role, organization, person, created, revoked, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			k.Name, k.Hash[:], k.Role, k.Organization, k.Person, layout.Nanoseconds(k.Created), layout.Nanoseconds(k.Revoked), notNil([]byte(k.Seal)))
 	})
 }
 
 // Keys lists all API keys, oldest first.
 func (s *Store) Keys(ctx context.Context) (keys []identity.Key, err error) {
 	err = s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT name, hash, role, organization, created, revoked, person FROM api_key ORDER BY created, name`, func(stmt *sqlite.Stmt) error {
+		return query(c, `SELECT name, hash, role, organization, created, revoked, person, seal FROM api_key ORDER BY created, name`, func(stmt *sqlite.Stmt) error {
 			k := identity.Key{
 				Name: stmt.ColumnText(0), Role: stmt.ColumnText(2), Organization: stmt.ColumnText(3), Person: stmt.ColumnText(6),
 				Created: layout.Time(stmt.ColumnInt64(4)), Revoked: layout.Time(stmt.ColumnInt64(5)),
 			}
 			k.Damaged = stmt.ColumnBytes(1, k.Hash[:]) != len(k.Hash) || stmt.ColumnLen(1) != len(k.Hash) || !integers(stmt, 4, 5)
+			if stmt.ColumnLen(7) > 0 {
+				k.Seal = string(column(stmt, 7, nil))
+			}
 			keys = append(keys, k)
 			return nil
 		})

@@ -20,22 +20,22 @@ func insertItem(c *sqlite.Conn, item *ledger.BatchItem, first uint64) error {
 		open = 1
 	}
 	version, due, data := int64(first)+int64(item.Entry), layout.Nanoseconds(item.Due), notNil(item.Data)
-	err := execute(c, `INSERT INTO item (kind, id, version, open, due, data, owner) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, data = excluded.data
+	err := execute(c, `INSERT INTO item (kind, id, version, open, due, data, owner, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (kind, id) DO UPDATE SET version = excluded.version, data = excluded.data, seal = excluded.seal
 		WHERE open = excluded.open AND due = excluded.due AND owner = excluded.owner`,
-		item.Kind, item.ID, version, open, due, data, item.Owner)
+		item.Kind, item.ID, version, open, due, data, item.Owner, notNil(item.Seal))
 	if err != nil || c.Changes() > 0 {
 		return err
 	}
-	return execute(c, `UPDATE item SET version = ?, open = ?, due = ?, data = ?, owner = ? WHERE kind = ? AND id = ?`,
-		version, open, due, data, item.Owner, item.Kind, item.ID)
+	return execute(c, `UPDATE item SET version = ?, open = ?, due = ?, data = ?, owner = ?, seal = ? WHERE kind = ? AND id = ?`,
+		version, open, due, data, item.Owner, notNil(item.Seal), item.Kind, item.ID)
 }
 
 // Item returns a named item.
 func (s *Store) Item(ctx context.Context, kind, id string) (item ledger.Item, err error) {
 	err = ledger.ErrNotFound
 	failed := s.read(ctx, func(c *sqlite.Conn) error {
-		return query(c, `SELECT id, version, open, due, data, owner FROM item WHERE kind = ? AND id = ?`, func(stmt *sqlite.Stmt) error {
+		return query(c, `SELECT id, version, open, due, data, owner, seal FROM item WHERE kind = ? AND id = ?`, func(stmt *sqlite.Stmt) error {
 			item, err = readItem(stmt, kind), nil
 			return nil
 		}, kind, id)
@@ -51,7 +51,7 @@ func (s *Store) Items(ctx context.Context, q ledger.ItemQuery) (items []ledger.I
 	if q.Limit <= 0 {
 		q.Limit = ledger.DefaultItems
 	}
-	text := `SELECT id, version, open, due, data, owner FROM item WHERE kind = ? AND id > ?`
+	text := `SELECT id, version, open, due, data, owner, seal FROM item WHERE kind = ? AND id > ?`
 	if q.Open {
 		text += ` AND open <> 0`
 	}
@@ -82,6 +82,9 @@ func readItem(stmt *sqlite.Stmt, kind string) ledger.Item {
 	}
 	if integers(stmt, 1, 2, 3) {
 		item.Data = column(stmt, 4, nil)
+	}
+	if stmt.ColumnLen(6) > 0 {
+		item.Seal = column(stmt, 6, nil)
 	}
 	return item
 }
@@ -124,4 +127,67 @@ func (s *Store) TrimItems(ctx context.Context, before time.Time) (removed int64,
 			return removed, err
 		}
 	}
+}
+
+// SealItems seals the items that have no seal.
+func (s *Store) SealItems(ctx context.Context, again bool, seal func(*ledger.Item) []byte) error {
+	if again {
+		err := s.write(func(c *sqlite.Conn) error { return execute(c, `UPDATE item SET seal = x'' WHERE seal <> x''`) })
+		if err != nil {
+			return err
+		}
+	}
+	const atOnce = 200
+	for after, n := int64(0), atOnce; n == atOnce; {
+		err := s.step(ctx, func(c *sqlite.Conn) error {
+			seals := map[int64][]byte{}
+			n = 0
+			err := query(c, `SELECT id, version, open, due, data, owner, seal, kind, rowid FROM item WHERE rowid > ? AND length(seal) = 0 ORDER BY rowid LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
+				item := readItem(stmt, stmt.ColumnText(7))
+				after = stmt.ColumnInt64(8)
+				seals[after] = seal(&item)
+				n++
+				return nil
+			}, after, int64(atOnce))
+			for row, seal := range seals {
+				if err == nil {
+					err = execute(c, `UPDATE item SET seal = ? WHERE rowid = ?`, seal, row)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EachItem calls f with all items. A database that an earlier version wrote has none with a
+// seal, which is ledger.ErrUnsealed.
+func (s *Store) EachItem(ctx context.Context, f func(*ledger.Item) error) error {
+	const atOnce = 1000
+	for after, n := int64(0), atOnce; n == atOnce; {
+		n = 0
+		err := s.read(ctx, func(c *sqlite.Conn) error {
+			has := false
+			err := query(c, `SELECT 1 FROM pragma_table_info('item') WHERE name = 'seal'`, func(*sqlite.Stmt) error { has = true; return nil })
+			if err == nil && !has {
+				err = ledger.ErrUnsealed
+			}
+			if err != nil {
+				return err
+			}
+			return query(c, `SELECT id, version, open, due, data, owner, seal, kind, rowid FROM item WHERE rowid > ? ORDER BY rowid LIMIT ? + 0`, func(stmt *sqlite.Stmt) error {
+				item := readItem(stmt, stmt.ColumnText(7))
+				after = stmt.ColumnInt64(8)
+				n++
+				return f(&item)
+			}, after, int64(atOnce))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -20,7 +20,7 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if err := sqlitex.ExecuteScript(c, `DROP TABLE reached; DROP TABLE fact; DROP TABLE segment; DROP TABLE segment_page; DROP TABLE segments_dropped; ALTER TABLE api_key DROP COLUMN person; DROP TABLE task_ref; DROP TABLE task_gone; DROP TABLE item;
+		if err := sqlitex.ExecuteScript(c, `DROP TABLE reached; DROP TABLE fact; DROP TABLE segment; DROP TABLE segment_page; DROP TABLE segments_dropped; ALTER TABLE api_key DROP COLUMN person; ALTER TABLE api_key DROP COLUMN seal; DROP TABLE task_ref; DROP TABLE task_gone; DROP TABLE item;
 			CREATE TABLE item (kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, open INTEGER NOT NULL, due INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 			CREATE INDEX item_due ON item (kind, due) WHERE due > 0;
 			CREATE INDEX item_open ON item (kind, id) WHERE open = 1;

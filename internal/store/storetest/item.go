@@ -24,7 +24,7 @@ func items(t *testing.T, s *suite) {
 		return []ledger.Claim{{Key: ledger.ItemKey("approval", id), First: true}}
 	}
 	item := func(id string, open bool, due time.Time, data string) ledger.Item {
-		return ledger.Item{Kind: "approval", ID: id, Open: open, Due: due, Data: []byte(data)}
+		return ledger.Item{Kind: "approval", ID: id, Open: open, Due: due, Data: []byte(data), Seal: []byte("seal of " + data)}
 	}
 	at := func(hours int) time.Time { return Epoch.Add(time.Duration(hours) * time.Hour) }
 	s.commit(w,
@@ -93,6 +93,48 @@ func items(t *testing.T, s *suite) {
 	s.is(err, ledger.ErrNotFound)
 	_, err = s.Item(ctx, "agent", "a")
 	s.check(err)
+}
+
+// seals: items that have none get one, and keep it until they are written; again all lose
+// theirs before.
+func seals(t *testing.T, s *suite) {
+	w := s.writer()
+	var list []Entry
+	for i := range uint64(450) {
+		e := Entry{Record: Record(i, 10), Items: []ledger.Item{{Kind: fmt.Sprint("kind ", i%3), ID: fmt.Sprint(i), Due: Epoch, Data: []byte("x")}}}
+		if i%2 == 0 {
+			e.Items[0].Seal = []byte("own")
+		}
+		list = append(list, e)
+	}
+	s.commit(w, list...)
+	seal := func(i *ledger.Item) []byte { return []byte(i.Kind + i.ID + i.Version.String() + string(i.Data)) }
+	for _, again := range []bool{false, true} {
+		calls := 0
+		s.check(s.SealItems(t.Context(), again, func(i *ledger.Item) []byte { calls++; return seal(i) }))
+		s.reopen()
+		want := 225
+		if again {
+			want = 450
+		}
+		s.diff("sealed", want, calls)
+		for i := range 450 {
+			got, err := s.Item(t.Context(), fmt.Sprint("kind ", i%3), fmt.Sprint(i))
+			s.check(err)
+			want := seal(&got)
+			if i%2 == 0 && !again {
+				want = []byte("own")
+			}
+			s.diff("seal", string(want), string(got.Seal))
+		}
+	}
+	w = s.writer()
+	s.commit(w, Entry{Record: Record(450, 10), Items: []ledger.Item{{Kind: "kind 0", ID: "0", Due: Epoch, Data: []byte("y"), Seal: []byte("new")}, {Kind: "kind 1", ID: "1", Due: Epoch, Data: []byte("y")}}})
+	for id, want := range map[string]string{"0": "new", "1": ""} {
+		got, err := s.Item(t.Context(), "kind "+id, id)
+		s.check(err)
+		s.diff("the seal of one that is written again", want, string(got.Seal))
+	}
 }
 
 // manyItems: more of them than one step of the trimming takes.

@@ -32,7 +32,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		"Sessions": sessions, "Lost": lost, "Chains": chains, "ManySessions": manySessions,
 		"Fencing": fencing, "Release": release, "Refused": refused,
 		"Openings": openings, "Erase": erase, "TrimByAge": trimByAge, "TrimByBytes": trimByBytes, "TrimParts": trimParts, "Facts": facts, "Segments": segments,
-		"Items": items, "ManyItems": manyItems, "Prune": prune, "Policies": policies, "Keys": keys, "Anchors": anchors, "Reached": reached,
+		"Items": items, "ManyItems": manyItems, "Seals": seals, "Prune": prune, "Policies": policies, "Keys": keys, "Anchors": anchors, "Reached": reached,
 		"Concurrency": concurrency, "Closed": closed,
 		"TaskRoundTrip": taskRoundTrip, "TaskLife": taskLife, "TaskLoad": taskLoad, "TaskTexts": taskTexts, "TaskUpdate": taskUpdate,
 		"TaskDelete": taskDelete, "TaskQueries": taskQueries, "TaskRows": taskRows, "TaskEvents": taskEvents, "TaskPushes": taskPushes,
@@ -812,7 +812,7 @@ func keys(t *testing.T, s *suite) {
 	s.check(err)
 	s.diff("number of keys", 0, len(got))
 	want := []identity.Key{
-		{Name: "ci", Hash: sha256.Sum256([]byte("1")), Role: "agent", Organization: "ACME \"ü\"", Person: "ada@example.org", Created: Epoch.Add(123456789)},
+		{Name: "ci", Hash: sha256.Sum256([]byte("1")), Role: "agent", Organization: "ACME \"ü\"", Person: "ada@example.org", Seal: "seal", Created: Epoch.Add(123456789)},
 		{Name: "a'b", Hash: sha256.Sum256([]byte("2")), Role: "admin", Created: Epoch.Add(time.Hour), Revoked: Epoch.Add(2 * time.Hour)},
 	}
 	s.check(s.PutKey(s.ctx, want[1]))
@@ -823,7 +823,7 @@ func keys(t *testing.T, s *suite) {
 		s.diff("keys", want, got)
 		s.reopen()
 	}
-	want[0].Revoked = Epoch.Add(3 * time.Hour)
+	want[0].Revoked, want[0].Seal = Epoch.Add(3*time.Hour), "another seal"
 	want[0].Hash = sha256.Sum256([]byte("3"))
 	s.check(s.PutKey(s.ctx, want[0]))
 	got, err = s.Keys(s.ctx)

@@ -1,0 +1,361 @@
+package reeve
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reeve.example/reeve/internal/agent"
+	"reeve.example/reeve/internal/guard"
+	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
+	"reeve.example/reeve/internal/operator"
+	"reeve.example/reeve/internal/store/storetest"
+
+	"github.com/jackc/pgx/v5"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// database is a node's, and somebody who writes it and has not the seed.
+type database struct {
+	*testing.T
+	url  string // of PostgreSQL
+	dir  string
+	seed string
+	node *Node
+}
+
+func databases(t *testing.T, test func(t *testing.T, d *database)) {
+	for _, kind := range []string{"SQLite", "PostgreSQL"} {
+		t.Run(kind, func(t *testing.T) {
+			d := &database{T: t, dir: t.TempDir(), seed: filepath.Join(t.TempDir(), "seed")}
+			if err := os.WriteFile(d.seed, []byte(strings.Repeat("07", 32)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if kind == "PostgreSQL" {
+				d.url = storetest.Postgres(t)
+			}
+			d.open()
+			test(t, d)
+		})
+	}
+}
+
+func (d *database) config() Config {
+	flags := map[string]string{"data": d.dir, "ledger-seed": "file:" + d.seed}
+	if d.url != "" {
+		flags["database"] = d.url
+	}
+	cfg, err := Load("", func(string) string { return "" }, flags)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return cfg
+}
+
+func (d *database) open() {
+	d.Helper()
+	settings := []string{"data", d.dir, "ledger-seed", "file:" + d.seed}
+	if d.url != "" {
+		settings = append(settings, "database", d.url)
+	}
+	d.node = openNode(d.T, settings...)
+}
+
+// again ends the node, has somebody do something meanwhile, and starts it.
+func (d *database) again(meanwhile ...string) {
+	d.Helper()
+	if err := d.node.Close(); err != nil {
+		d.Fatal(err)
+	}
+	d.exec(meanwhile...)
+	d.open()
+}
+
+func (d *database) exec(statements ...string) {
+	d.Helper()
+	for _, text := range statements {
+		var err error
+		if d.url == "" {
+			var c *sqlite.Conn
+			if c, err = sqlite.OpenConn(filepath.Join(d.dir, "reeve.db"), sqlite.OpenReadWrite); err == nil {
+				c.SetBusyTimeout(5 * time.Second)
+				err = sqlitex.ExecuteScript(c, text, nil)
+				c.Close()
+			}
+		} else {
+			ctx := context.Background()
+			var c *pgx.Conn
+			if c, err = pgx.Connect(ctx, d.url); err == nil {
+				if _, err = c.Exec(ctx, `SET search_path = reeve`); err == nil {
+					_, err = c.Exec(ctx, text)
+				}
+				c.Close(ctx)
+			}
+		}
+		if err != nil {
+			d.Fatalf("%s: %v", text, err)
+		}
+	}
+}
+
+// bytes is a literal of bytes.
+func (d *database) bytes(b []byte) string {
+	if d.url == "" {
+		return fmt.Sprintf("x'%x'", b)
+	}
+	return `'\x` + hex.EncodeToString(b) + `'`
+}
+
+func (d *database) create(name string, role identity.Role) (secret string) {
+	d.Helper()
+	var key operator.KeyInfo
+	if err := operator.Within(d.node.Admin()).Ask(d.Context(), "POST", "/admin/keys", operator.KeyInfo{Name: name, Role: string(role)}, &key); err != nil {
+		d.Fatal(err)
+	}
+	return key.Secret
+}
+
+func (d *database) revoke(name string) {
+	d.Helper()
+	if err := operator.Within(d.node.Admin()).Ask(d.Context(), "POST", "/admin/keys/revoke", operator.KeyName{Name: name}, &operator.KeyInfo{}); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// role is what a caller with a secret may do; "" for one who is not let in.
+func (d *database) role(secret string) identity.Role {
+	d.Helper()
+	if err := d.node.keys.Reload(d.Context()); err != nil {
+		d.Fatal(err)
+	}
+	r := httptest.NewRequest("POST", "/", nil)
+	if secret != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	}
+	_, role, err := d.node.auth.Authenticate(r)
+	if err != nil {
+		return ""
+	}
+	return role
+}
+
+// problems are what ledger verify and doctor say of the rows.
+func (d *database) problems() string {
+	d.Helper()
+	cfg := d.config()
+	s, err := OpenReader(d.Context(), cfg)
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer s.Close()
+	list, unsealed, err := cfg.CheckRows(d.Context(), s, true)
+	if err != nil || unsealed {
+		d.Fatalf("unsealed %v: %v", unsealed, err)
+	}
+	return strings.Join(list, "\n")
+}
+
+// TestThreat29Keys: whoever writes the database makes no key, gives none another role, gives
+// none back that was revoked, and takes none away so that nobody needs one.
+func TestThreat29Keys(t *testing.T) {
+	forged := "reeve_x_" + strings.Repeat("A", 43)
+	hash := sha256.Sum256([]byte(forged))
+	for name, tt := range map[string]struct {
+		attack func(d *database) []string
+		said   string
+	}{
+		"made": {func(d *database) []string {
+			return []string{`INSERT INTO api_key (name, hash, role, organization, created, revoked) VALUES ('x', ` + d.bytes(hash[:]) + `, 'admin', '', 1, 0)`}
+		}, `The API key "x"`},
+		"another's secret": {func(d *database) []string {
+			return []string{`UPDATE api_key SET hash = ` + d.bytes(hash[:]) + ` WHERE name = 'agent'`}
+		}, `The API key "agent"`},
+		"another role": {func(*database) []string { return []string{`UPDATE api_key SET role = 'admin' WHERE name = 'agent'`} }, `The API key "agent"`},
+		"not revoked":  {func(*database) []string { return []string{`UPDATE api_key SET revoked = 0`} }, `The API key "gone"`},
+		"put back as it was": {func(*database) []string {
+			return []string{`DELETE FROM api_key WHERE name = 'gone'`, `INSERT INTO api_key SELECT * FROM was WHERE name = 'gone'`}
+		}, `The API key "gone"`},
+		"all put back as they were": {func(*database) []string {
+			return []string{`DELETE FROM api_key`, `INSERT INTO api_key SELECT * FROM was`, `DELETE FROM item WHERE kind = 'keys'`, `INSERT INTO item SELECT * FROM rolls`}
+		}, `keys "roll" is of record`},
+		"taken away":               {func(*database) []string { return []string{`DELETE FROM api_key`} }, `The API key "agent"`},
+		"taken away with the roll": {func(*database) []string { return []string{`DELETE FROM api_key`, `DELETE FROM item`} }, "list of API keys was taken away"},
+		"two changed": {func(*database) []string {
+			return []string{`UPDATE api_key SET hash = (SELECT w.hash FROM was w WHERE w.name <> api_key.name ORDER BY w.name LIMIT 1)`}
+		}, `The API key "agent"`},
+	} {
+		for _, stopped := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, stopped %v", name, stopped), func(t *testing.T) {
+				databases(t, func(t *testing.T, d *database) {
+					agent, gone := d.create("agent", identity.Agent), d.create("gone", identity.Admin)
+					d.exec(`CREATE TABLE was AS SELECT * FROM api_key`, `CREATE TABLE rolls AS SELECT * FROM item WHERE kind = 'keys'`)
+					d.revoke("gone")
+					if role := d.role(agent); role != identity.Agent {
+						t.Fatalf("before: %q", role)
+					}
+					if p := d.problems(); p != "" {
+						t.Fatalf("before: %s", p)
+					}
+					if attack := tt.attack(d); stopped {
+						d.again(attack...)
+					} else {
+						d.exec(attack...)
+					}
+					for what, role := range map[string]identity.Role{"forged": d.role(forged), "revoked": d.role(gone), "without a key": d.role("")} {
+						if role != "" {
+							t.Errorf("%s: is let in as %q", what, role)
+						}
+					}
+					if role := d.role(agent); role != "" && role != identity.Agent {
+						t.Errorf("the agent is %q", role)
+					}
+					if p := d.problems(); !strings.Contains(p, tt.said) {
+						t.Errorf("want %q, got:\n%s", tt.said, p)
+					}
+					// The node's owner makes it good again.
+					if d.role(d.create("new", identity.Agent)) != identity.Agent {
+						t.Error("a new key lets nobody in")
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestThreat29Replicas: nodes that share a database believe each other's rows, and none of what
+// somebody else writes there.
+func TestThreat29Replicas(t *testing.T) {
+	databases(t, func(t *testing.T, d *database) {
+		if d.url == "" {
+			return
+		}
+		first := d.node
+		secret := d.create("agent", identity.Agent)
+		d.dir = t.TempDir()
+		d.open()
+		if role := d.role(secret); role != identity.Agent {
+			t.Errorf("at the other node: %q", role)
+		}
+		other := d.create("second", identity.Approver)
+		second := d.node
+		for _, d.node = range []*Node{first, second} {
+			if role := d.role(other); role != identity.Approver {
+				t.Errorf("made at the second: %q", role)
+			}
+		}
+		d.revoke("second")
+		d.exec(`UPDATE api_key SET revoked = 0`)
+		for _, d.node = range []*Node{first, second} {
+			if role := d.role(other); role != "" {
+				t.Errorf("revoked at one of them: %q", role)
+			}
+			if role := d.role(secret); role != identity.Agent {
+				t.Errorf("the other key: %q", role)
+			}
+		}
+	})
+}
+
+// TestSealedOnce: what an earlier version wrote is sealed when a node starts, and a record says so;
+// what is put there without a seal later is not, whatever else was taken away.
+func TestSealedOnce(t *testing.T) {
+	earlier := []string{`DELETE FROM item WHERE kind = 'keys'`, `UPDATE item SET seal = ''`, `UPDATE api_key SET seal = ''`}
+	databases(t, func(t *testing.T, d *database) {
+		secret := d.create("agent", identity.Agent)
+		d.again(earlier...) // but the ledger says that it was sealed
+		if role := d.role(secret); role != "" {
+			t.Errorf("what was unsealed lets in %q", role)
+		}
+		if role := d.role(""); role != "" {
+			t.Errorf("nobody needs a key: %q", role)
+		}
+		if p := d.problems(); !strings.Contains(p, "was taken away") {
+			t.Error(p)
+		}
+		if d.node.guard.Unsealed() {
+			t.Error("what has no seal is believed")
+		}
+	})
+}
+
+// TestSealsEarlier: a database of an earlier version is sealed at the first start, with a record;
+// its keys and what is barred hold as before, and from then on nothing without a seal.
+func TestSealsEarlier(t *testing.T) {
+	databases(t, func(t *testing.T, d *database) {
+		if err := d.node.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if d.url == "" {
+			d.dir = t.TempDir()
+		} else {
+			d.url = storetest.Postgres(t)
+		}
+		cfg := d.config()
+		s, err := openStore(t.Context(), cfg, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := ledger.Open(t.Context(), ledger.Config{Store: s, Origin: cfg.Ledger.Origin, Seed: bytes.Repeat([]byte{7}, 32), Owner: "earlier"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := LoadPolicy("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := guard.New(t.Context(), guard.Config{Log: log, Store: s, Policy: set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.SetAgent(t.Context(), "did:a", agent.Revoked, "", identity.Operator); err != nil {
+			t.Fatal(err)
+		}
+		key, secret, err := identity.NewKey("agent", identity.Agent, "", "", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, gone, err := identity.NewKey("old", identity.Admin, "", "", time.Now())
+		old.Revoked = time.Now()
+		if err := errors.Join(err, s.PutKey(t.Context(), key), s.PutKey(t.Context(), old), log.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		d.exec(`UPDATE item SET seal = ''`)
+		d.open()
+		holds := func(when string) {
+			t.Helper()
+			if role := d.role(secret); role != identity.Agent {
+				t.Errorf("%s: the key lets in %q", when, role)
+			}
+			if role := d.role(gone); role != "" {
+				t.Errorf("%s: the revoked key lets in %q", when, role)
+			}
+			if state := d.node.guard.Barred("did:a"); state != agent.Revoked {
+				t.Errorf("%s: the agent is %q", when, state)
+			}
+			if p := d.problems(); p != "" {
+				t.Errorf("%s: %s", when, p)
+			}
+		}
+		holds("sealed")
+		d.again()
+		holds("at the next start")
+		d.again(`DELETE FROM item WHERE kind = 'keys'`, `UPDATE api_key SET revoked = 0, seal = ''`)
+		if role := d.role(gone); role != "" || d.role(secret) != "" {
+			t.Errorf("what was forged later is sealed: %q", role)
+		}
+		if p := d.problems(); !strings.Contains(p, "was taken away") {
+			t.Error(p)
+		}
+	})
+}
