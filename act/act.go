@@ -319,6 +319,8 @@ type Action struct {
 	Turn    string
 	Step    string
 	Folder  string // that the agent works in; empty where it does not say
+	// Strayed says that this is no folder of the work that the session began, where reeve remembers it.
+	Strayed bool
 	// Branch is what git has checked out in the folder that the act works in, where reeve looked and a
 	// push goes to the branch of that name; else empty.
 	Branch string

@@ -93,6 +93,11 @@ func (g *Guard) decideInSession(ctx context.Context, a *act.Action, with With, r
 		return act.Decision{}, nil, ledger.ErrStale
 	}
 	a.Hints |= s.state.Hints(a)
+	if strayed := s.state.Strayed(a); strayed != a.Strayed {
+		a.Strayed = strayed
+		read = hazard.Read(a) // since the act is another one
+		s.read = read
+	}
 	g.lookIntoRun(a, read, s.state)
 	g.lookBehind(a, read, s.state)
 	remembered := Remembered(s.state, a, &g.instructions)

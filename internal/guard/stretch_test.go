@@ -343,3 +343,35 @@ func TestApprovalOfFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestStrayed: a session that goes to another piece of work in a call of its own has not begun there: all of
+// it taken away is what it would be from where the session began.
+func TestStrayed(t *testing.T) {
+	n, _ := codingAgents(t)
+	const home = "/home/ann"
+	at := func(session, id, folder, command string) act.Effect {
+		d, _ := n.decide(t, tool(session, id, "shell", filepath.Join(home, folder), "command", command))
+		return d.Effect
+	}
+	at("s", "1", "work/shop", "ls")
+	for i, tt := range []struct {
+		folder, command string
+		want            act.Effect
+	}{
+		{"work/shop", "rm -rf *", act.Allow},
+		{"work/shop/api", "rm -rf build", act.Allow},
+		{"work/billing", "ls -la", act.Allow},
+		{"work/billing", "rm -rf dist", act.Allow},
+		{"work/billing", "rm -rf *", act.Escalate},
+		{"work/billing", "rm -rf ./*", act.Escalate},
+		{"work", "rm -rf billing", act.Escalate},
+	} {
+		if got := at("s", fmt.Sprint("x", i), tt.folder, tt.command); got != tt.want {
+			t.Errorf("%s in %s: %v", tt.command, tt.folder, got)
+		}
+	}
+	at("other", "1", "work/billing", "ls")
+	if got := at("other", "2", "work/billing", "rm -rf *"); got != act.Allow {
+		t.Errorf("where the session began: %v", got)
+	}
+}

@@ -29,6 +29,25 @@ func (s *State) Work() uint64 {
 	return name
 }
 
+// Strayed reports whether an act's folder is neither the one in which its work began nor one below that:
+// what lies there belongs to another work.
+func (s *State) Strayed(a *act.Action) bool {
+	began, in := s.Work(), *a
+	if began == 0 || !path.IsAbs(a.Folder) {
+		return false
+	}
+	for in.Folder = path.Clean(a.Folder); ; in.Folder = path.Dir(in.Folder) {
+		if WorkOf(&in) == began {
+			return false
+		}
+		if in.Folder == "/" {
+			break
+		}
+	}
+	in.Folder = ""
+	return WorkOf(&in) != began // which began in no folder
+}
+
 // Works has a step that was let through remember of which work its session is a part. It is said
 // again now and then, so that it is known to whoever reads the newest writes alone.
 func (s *State) Works(st *Step, name uint64) {

@@ -27,7 +27,7 @@ type Aim struct {
 	approval.Scope
 	// State is a digest of what stands in the files that the act names and takes its orders from, as far as
 	// they are known: also where it can be agreed to once only. It is known when they were looked at.
-	State string
+	State  string
 	names  []named
 	seen   map[named]bool
 	orders map[named][]string // the programs for which a file may hold orders

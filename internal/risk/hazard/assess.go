@@ -160,6 +160,7 @@ type assessor struct {
 	cut       bool              // what is read was too long to be read to its end
 	unpacked  [][2]string       // archives that were unpacked, and into which folders
 	began     string            // the folder in which the call is made, if that is known
+	abroad    bool              // which is no folder of the work that the session began
 	start     string            // the folder in which its commands begin, if that is known
 	branch    string            // that is checked out there, if that is known
 	unkept    []string          // files of secrets there that the repository would take in: see act.Action

@@ -92,6 +92,7 @@ func (r *Reading) Watch(w *Watch) {
 func (r *Reading) places(a *assessor, folder string) {
 	a.begins(r.of.Folder, folder)
 	a.leadsBy(r.of.Links)
+	a.abroad = r.of.Strayed
 	a.branch, a.unkept = r.of.Branch, r.of.Unkept
 	a.stores, a.chosen = r.of.Stores, r.of.Cluster
 }

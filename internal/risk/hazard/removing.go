@@ -106,7 +106,7 @@ func (a *assessor) belongings(place string) bool {
 // inOwnFolder reports whether a path lies in the folder that the agent works in.
 func (a *assessor) inOwnFolder(place string) bool {
 	began := strings.TrimRight(normalPath(a.began).text, "/")
-	return began != "" && began != "~" && strings.HasPrefix(place, began+"/")
+	return !a.abroad && began != "" && began != "~" && strings.HasPrefix(place, began+"/")
 }
 
 // wholeWork reports whether a path below somebody's home is that of a whole piece of work, and not
