@@ -44,6 +44,20 @@ func (c *invocation) speaksToHere() bool {
 	return said
 }
 
+// clientCopies judges what psql copies by itself, and not the server: its files and programs are this
+// machine's.
+func (c *invocation) clientCopies(text string) {
+	for i := 0; i < 16; i++ {
+		_, rest, ok := strings.Cut(text, `\copy `)
+		if !ok {
+			return
+		}
+		line, after, _ := strings.Cut(rest, "\n")
+		c.assessor.statement(lexSQL("copy "+line), c.at)
+		text = after
+	}
+}
+
 // database gives SQL on the command line to where SQL is judged.
 func (c *invocation) database() flow {
 	before := c.ofHere
@@ -56,6 +70,7 @@ func (c *invocation) database() flow {
 			if rest, ok := strings.CutPrefix(strings.TrimSpace(v.text), "system "); ok {
 				c.inside(rest)
 			}
+			c.clientCopies(v.text)
 			if _, rest, ok := strings.Cut(v.text, `\!`); ok {
 				c.inside(rest)
 			}
@@ -95,6 +110,7 @@ func (c *invocation) database() flow {
 		}
 	}
 	if c.in.text != "" {
+		c.clientCopies(c.in.text)
 		if _, after, ok := strings.Cut(c.in.text, `\!`); ok {
 			c.inside(after)
 		}

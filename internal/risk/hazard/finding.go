@@ -37,8 +37,11 @@ func (c *invocation) find() flow {
 		}
 	}
 	for _, s := range starts {
-		if c.belongings(normalPath(strings.TrimSuffix(s, "/") + "/*").text) {
+		switch place, kept := c.holdsWork(s, filtered(c.args[k:])); {
+		case c.belongings(normalPath(strings.TrimSuffix(s, "/") + "/*").text):
 			everything = strings.TrimSuffix(s, "/") + "/*" // some of it, of what nobody else has
+		case kept:
+			everything = place + "/*"
 		}
 	}
 	out.text = everything
@@ -79,6 +82,9 @@ func (c *invocation) find() flow {
 			}
 		case "-delete":
 			for _, s := range starts {
+				if _, kept := c.holdsWork(s, filtered(c.args[k:])); kept {
+					c.report("destroy.work", 0.45, c.at)
+				}
 				switch {
 				case !c.wide(s) || filtered(c.args[k:]) && !systemTrees[s]:
 				case filtered(c.args[k:]):
@@ -130,6 +136,28 @@ func (c *invocation) find() flow {
 		}
 	}
 	return out
+}
+
+// holdsWork reports whether a folder that is looked through holds what people made: what they keep in
+// their home, all their projects, one beside that which is worked on, or what lies above it. Of folders
+// that hold what is fetched, too, only all of it counts.
+func (a *assessor) holdsWork(start string, chosen bool) (place string, kept bool) {
+	place = normalPath(start).text
+	if q := a.from(start); q != "" {
+		place = normalPath(q).text
+	}
+	place = strings.TrimSuffix(place, "/")
+	own, ok := strings.CutPrefix(place, "~/")
+	low := strings.ToLower(own)
+	switch {
+	case !ok:
+		return place, false
+	case place == normalPath(a.began).text:
+		return place, !chosen
+	case a.began != "" && strings.HasPrefix(normalPath(a.began).text, place+"/"):
+		return place, true
+	}
+	return place, keptFolders[low] || workFolders[low] || ownFolders[low] && !chosen || a.wholeWork(own) || a.belongings(place)
 }
 
 // filtered says whether find chooses among what it finds.

@@ -389,6 +389,44 @@ func (c *invocation) awkRuns(code string) {
 	if c.in.known && strings.Contains(squeezed, "system($0)") {
 		c.inside(c.in.text)
 	}
+	for _, command := range c.awkCommands(code) {
+		c.inside(command)
+	}
+}
+
+// awkCommands are the commands that a program of awk puts together of texts, of what comes in, and of the
+// environment. Where what comes in is known only as paths, each stands for all.
+func (c *invocation) awkCommands(code string) (commands []string) {
+	read := c.in.text
+	tokens := lex(code, true)
+	for _, t := range tokens {
+		if rest := strings.TrimSpace(code[min(t.end, len(code)):]); t.isText && strings.HasPrefix(rest, "|") && strings.HasPrefix(strings.TrimSpace(rest[1:]), "getline") {
+			if _, where, ok := strings.Cut(t.text, "ls "); ok {
+				read = strings.TrimPrefix(where, "-d ")
+			}
+		}
+	}
+	for i, t := range tokens {
+		if t.isText || t.text != "system" || len(commands) == 16 {
+			continue
+		}
+		var b strings.Builder
+		for _, w := range tokens[i+1 : min(len(tokens), i+64)] {
+			if between := code[t.end:min(w.at, len(code))]; strings.ContainsAny(between, ";}") || strings.Count(code[t.end:w.at], ")") >= max(strings.Count(code[t.end:w.at], "("), 1) {
+				break // behind what it is given
+			}
+			switch {
+			case w.isText && w.callee == "environ":
+				b.WriteString("$" + w.text)
+			case w.isText:
+				b.WriteString(w.text)
+			case w.text != "environ":
+				b.WriteString(strings.ReplaceAll(strings.TrimSpace(read), "\n", " "))
+			}
+		}
+		commands = append(commands, b.String())
+	}
+	return commands
 }
 
 // asProgram judges what a script or a module is told to do, by what is known of programs of

@@ -47,7 +47,7 @@ var sqlSigns = map[string][]string{
 	"select": {" from ", " from\n", "\nfrom ", "@@", "select *", "()", "select 1", "sleep(", "'", "count("}, "insert": {"insert into ", "insert ignore ", "insert or "}, "update": {" set "}, "delete": {"delete from ", "delete\nfrom"},
 	"drop": {"drop table", "drop database", "drop keyspace", "drop owned", "drop collection", "drop role", "drop measurement", "drop tablespace", "drop materialized", "drop schema", "drop index", "drop view", "drop user", "drop column", "drop function"}, "create": {"create table", "create index", "create view", "create user", "create function", "create or replace", "create unique", "create database", "create role", "create extension", "create trigger", "create alias"}, "alter": {"alter table", "alter user", "alter role", "alter database", "alter system"},
 	"truncate": {"truncate table", "truncate "}, "grant": {" to "}, "revoke": {" from "}, "exec": {"xp_", "sp_", "exec(", "exec ("}, "execute": {"xp_", "sp_", "immediate"}, "declare": {"@"}, "merge": {" into "}, "replace": {"into "},
-	"begin": {"delete from ", "drop ", "truncate ", "update ", "alter "}, "use": {"; drop ", "; delete ", ";drop ", "; truncate "}, "set": {"; drop ", "; delete ", "; truncate "}, "explain": {"delete from "}, "do": {"$$"}, "match": {" delete ", "\ndelete "},
+	"begin": {"delete from ", "drop ", "truncate ", "update ", "alter "}, "use": {"; drop ", "; delete ", ";drop ", "; truncate "}, "set": {"; drop ", "; delete ", "; truncate "}, "explain": {"delete from "}, "do": {"$"}, "match": {" delete ", "\ndelete "},
 	"with": {" as (", " as(\n", " as (\n"}, "call": {"("}, "copy": {" from ", " to "}, "load": {"load data"}, "attach": {"database", " as "}, "pragma": {"("},
 }
 
@@ -178,6 +178,17 @@ func mayInject(text string) bool {
 		strings.Contains(strings.ToLower(text), "union") || strings.Contains(strings.ToLower(text), "order by") || strings.Contains(strings.ToLower(text), "select")
 }
 
+// joinedText is the text that a statement puts together with ||, and whether it is one of several parts.
+func joinedText(ts []sqlToken) (text string, joined bool) {
+	for i := 0; i < len(ts) && ts[i].kind == 's'; i += 2 {
+		text, joined = text+ts[i].text, i > 0
+		if i+1 == len(ts) || ts[i+1].kind != 'w' || ts[i+1].text != "or" {
+			break
+		}
+	}
+	return text, joined
+}
+
 // statement judges a whole statement, or several.
 func (a *assessor) statement(ts []sqlToken, at span) {
 	first, where, from := "", false, false
@@ -202,6 +213,15 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			a.report("sql.execute", 0, at)
 		case t.kind == 'w' && t.text == "program" && first == "copy":
 			a.report("sql.execute", 0, at)
+			if next.kind == 's' { // the client's own copy runs it here
+				a.command(next.text, &at)
+			}
+		case t.kind == 'w' && t.text == "execute" && next.kind == 's':
+			if inner, joined := joinedText(ts[i+1:]); joined && a.depth < maxDepth {
+				a.depth++
+				a.sql(inner, at)
+				a.depth--
+			}
 		case t.kind == 'w' && sqlFiles[t.text]:
 			a.report("sql.file", 0, at)
 		case t.kind == 'w' && t.text == "infile":

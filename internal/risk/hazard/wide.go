@@ -126,6 +126,11 @@ func (c *invocation) lists() flow {
 		if c.wide(a.text) {
 			return flow{text: strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/") + "/*"}
 		}
+		if place, pattern := strings.CutSuffix(a.text, "/*"); pattern {
+			if _, kept := c.holdsWork(place, false); kept {
+				return flow{text: a.text}
+			}
+		}
 	}
 	if len(rest) == 0 && c.wide(c.cwd) {
 		return flow{text: strings.TrimSuffix(c.cwd, "/") + "/*"}
