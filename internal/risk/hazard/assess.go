@@ -717,6 +717,10 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		a.secrets(text)
 	}
 	a.telling(c, l, text)
+	if (c.kind.writes || anyOf(c.words, patchingTools)) && isPatch(text) {
+		a.patch(text, whole)
+		return
+	}
 	if name, value := variableOf(l); name != "" {
 		s := &shell{assessor: a, vars: map[string]flow{}, files: a.written, fixed: &whole, at: whole, functions: map[string]*syntax.Stmt{}, aliases: map[string]string{}}
 		s.variable(name, flow{text: value, known: true})
@@ -777,6 +781,9 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		a.unknown(text, form, whole)
 	}
 }
+
+// patchingTools are words in the names of tools that are given patches.
+var patchingTools = set("patch diff apply edit change changes")
 
 // environments are the names of arguments that hold variables for what a call runs.
 var environments = set("env envs environ environment environmentvariables envvars env_vars variables vars")

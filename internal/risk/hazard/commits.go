@@ -127,11 +127,38 @@ func (a *assessor) movedByTool(c *call) {
 		return
 	}
 	from, to := paths[0], scriptName(paths[len(paths)-1])
+	if anyOf(c.words, awayTools) {
+		for i := range c.leaves {
+			if l := &c.leaves[i]; l.role == rolePath && l.Text == from {
+				a.pointer, a.size = l.Pointer, len(l.Text)
+				a.movedAway(from, span{0, len(l.Text)})
+				break
+			}
+		}
+	}
 	if name := scriptName(from); name != "" && to != "" && len(a.pairs) < maxRan {
 		a.pairs = append(a.pairs, [2]string{name, to})
 	}
 	if to != "" && stagedSecret(from) && len(a.keptIn) < maxRan {
 		a.keptIn = append(a.keptIn, to)
+	}
+}
+
+// awayTools are those of movingTools after which nothing is where it was.
+var awayTools = set("move rename mv")
+
+// movedAway judges that a folder is no more where it was, with all that is in it.
+func (a *assessor) movedAway(folder string, at span) {
+	place := normalPath(strings.TrimSuffix(folder, "/")).text
+	if q := a.from(folder); q != "" {
+		place = normalPath(q).text
+	}
+	own, ok := strings.CutPrefix(place, "~/")
+	switch {
+	case a.wide(folder):
+		a.report("destroy.system", 0, at)
+	case ok && (ownFolders[strings.ToLower(own)] || a.wholeWork(own)):
+		a.report("destroy.work", 0.45, at)
 	}
 }
 

@@ -68,7 +68,7 @@ func (f files) put(name string, content flow) {
 
 // getFile is what a file holds that the commands of a call wrote, as it is named from where cd led.
 func (a *assessor) getFile(name string) (flow, bool) {
-	if f, ok := a.lies[a.lying(name)]; ok {
+	if f, ok := a.lies[a.liesAt(name)]; ok {
 		return f, true
 	}
 	return a.written.get(name)
@@ -83,11 +83,11 @@ func (a *assessor) putFile(name string, content flow) {
 	if a.lies == nil {
 		a.lies = files{}
 	}
-	a.lies.put(a.lying(name), content)
+	a.lies.put(a.liesAt(name), content)
 }
 
-// lying is where a file lies by its name, as it is seen from where cd led.
-func (a *assessor) lying(name string) string {
+// liesAt is where a file lies by its name, as it is seen from where cd led.
+func (a *assessor) liesAt(name string) string {
 	if strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "$") {
 		return path.Clean(name)
 	}

@@ -126,7 +126,12 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 	}
 	low := strings.ToLower(base)
 	source, isSource := sourceOf(low)
+	orders, isDocument := documentOrders(low, text)
 	switch {
+	case isDocument:
+		for _, order := range orders {
+			a.command(order, &at)
+		}
 	case strings.HasSuffix(low, ".ipynb"):
 		for _, cell := range cellsOf(text) {
 			a.code("python", cell, at, false)

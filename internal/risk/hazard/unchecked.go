@@ -57,11 +57,12 @@ var agentSettings = []struct {
 	says  *lazyregexp.Regexp
 }{
 	{".claude/settings.json .claude/settings.local.json .claude.json managed-settings.json", lazyregexp.New(`(?i)"bypassPermissions"|"(?:allow)"\s*:\s*\[[^\]]*"(?:Bash|Bash\(\*(?::\*)?\)|\*)"|"skipDangerousModePermissionPrompt"\s*:\s*true|"enableAllProjectMcpServers"\s*:\s*true|"sandbox"\s*:\s*\{[^{}]*"enabled"\s*:\s*false|"allowUnsandboxedCommands"\s*:\s*true|"(?:PATH|LD_\w+|DYLD_\w+|NODE_OPTIONS|NODE_PATH|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|GIT_SSH\w*|NODE_TLS_REJECT_UNAUTHORIZED|NODE_EXTRA_CA_CERTS)"\s*:\s*"`)},
+	{".claude/skills/*/SKILL.md .claude/commands/*.md", lazyregexp.New(`(?m)\A---\s*\n(?:[^\n]*\n)*?hooks\s*:`)},
 	{".claude/agents/*.md", lazyregexp.New(`(?mi)^permissionMode\s*:\s*["']?(?:bypassPermissions|dontAsk)`)},
 	{".codex/config.toml", lazyregexp.New(`(?m)^\s*approval_policy\s*=\s*["']never|^\s*sandbox_mode\s*=\s*["']danger-full-access`)},
-	{".gemini/settings.json .qwen/settings.json", lazyregexp.New(`(?i)"(?:autoAccept|yolo)"\s*:\s*true|"(?:defaultApprovalMode|approvalMode)"\s*:\s*"yolo"`)},
+	{".gemini/settings.json .qwen/settings.json", lazyregexp.New(`(?i)"(?:autoAccept|yolo)"\s*:\s*true|"(?:defaultApprovalMode|approvalMode)"\s*:\s*"yolo"|"allowed(?:Tools)?"\s*:\s*\[[^\]]*"(?:run_shell_command|ShellTool)"`)},
 	{".vscode/settings.json Code/User/settings.json .code-workspace", lazyregexp.New(`"chat\.tools\.(?:global\.)?autoApprove"\s*:\s*true|"security\.workspace\.trust\.enabled"\s*:\s*false|"task\.allowAutomaticTasks"\s*:\s*"on"`)},
-	{"opencode.json opencode.jsonc", lazyregexp.New(`"(?:permission|bash|\*)"\s*:\s*"allow"`)},
+	{"opencode.json opencode.jsonc", lazyregexp.New(`"(?:permission|bash|\*)"\s*:\s*"allow"|"plugin"\s*:\s*\[\s*"`)},
 	{".aider.conf.yml", lazyregexp.New(`(?m)^\s*yes-always\s*:\s*true`)},
 	{".bashrc .bash_profile .bash_aliases .profile .zshrc .zshenv .zprofile config.fish .envrc", lazyregexp.New(`(?m)alias\s+(?:claude|codex|gemini)=?.*(?:--bare|--dangerously|--yolo|--disable\s+hooks|bypass)|\bCLAUDE_CODE_SIMPLE\b|^\s*(?:export\s+)?\w*DISABLE_?(?:ALL_?)?HOOKS`)},
 	{".cursor/cli.json .cursor/permissions.json", lazyregexp.New(`"Shell\(\*\)"`)},

@@ -102,17 +102,7 @@ func (s *shell) goes(args []flow) {
 // loses judges that what a path names is gone, or closed to everybody, with all that is in it.
 func (c *invocation) loses(words []flow) {
 	for _, w := range words {
-		place := normalPath(strings.TrimSuffix(w.text, "/")).text
-		if q := c.from(w.text); q != "" {
-			place = normalPath(q).text
-		}
-		own, ok := strings.CutPrefix(place, "~/")
-		switch {
-		case c.wide(w.text):
-			c.report("destroy.system", 0, c.at)
-		case ok && (ownFolders[strings.ToLower(own)] || c.wholeWork(own)):
-			c.report("destroy.work", 0.45, c.at)
-		}
+		c.movedAway(w.text, c.at)
 	}
 }
 

@@ -297,7 +297,7 @@ func (r *Reading) Written() []File {
 
 func (r *Reading) filesWritten() (files []File) {
 	c, t := r.sorted(), Default()
-	if r.read(); !c.kind.writes && !anyOf(c.words, movingTools) && !r.brings {
+	if r.read(); !c.kind.writes && !anyOf(c.words, movingTools) && !anyOf(c.words, patchingTools) && !r.brings {
 		return nil // most calls
 	}
 	copied := func(from, to string) {
@@ -322,6 +322,10 @@ func (r *Reading) filesWritten() (files []File) {
 	for i := range c.leaves {
 		l := &c.leaves[i]
 		switch {
+		case (c.kind.writes || anyOf(c.words, patchingTools)) && isPatch(l.Text):
+			for _, f := range filesPatched(l.Text) {
+				note(File{Path: f.name, Text: f.adds, Sure: sure, Adds: !f.whole})
+			}
 		case c.kind.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
 			note(File{Path: c.path, Text: l.Text, Sure: sure})
 			if p := "/" + slashed(c.path); strings.HasSuffix(p, "/.git/config") || strings.HasSuffix(p, "/.gitconfig") || strings.HasSuffix(p, "/git/config") {
