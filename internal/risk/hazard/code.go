@@ -215,6 +215,9 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	if language == "" && strings.Contains(text, "<?") {
 		language = "php"
 	}
+	if language == "php" && !kept {
+		a.programDoes(".php", text, at)
+	}
 	text = plainQuotes(language, text)
 	p := program{assessor: a, language: language, kept: kept, at: at}
 	tokens := lex(text, language != "js" && language != "c" && language != "lua" && language != "java")

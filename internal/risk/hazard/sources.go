@@ -19,6 +19,7 @@ type sourceLanguage struct {
 	ends  string // of the names of its files, separated by spaces
 	hash  bool   // # begins a comment
 	ticks bool   // ' begins a string, and not a character, a lifetime or a quoted form
+	end   string // of the name of the one that is read
 }
 
 var sourceLanguages = []sourceLanguage{
@@ -33,6 +34,7 @@ func sourceOf(name string) (sourceLanguage, bool) {
 	end := strings.ToLower(path.Ext(name))
 	for _, l := range sourceLanguages {
 		if end != "" && listed(l.ends, end) {
+			l.end = end
 			return l, true
 		}
 	}
@@ -64,6 +66,7 @@ func (a *assessor) source(l sourceLanguage, text string, at span) {
 		a.starve(at)
 		return
 	}
+	whole := text
 	if !l.ticks {
 		text = strings.ReplaceAll(text, "'", " ")
 	}
@@ -81,6 +84,7 @@ func (a *assessor) source(l sourceLanguage, text string, at span) {
 		p.can |= abilities[t.text] | sourceWords[t.text]
 	}
 	a.directives(text, at)
+	a.programDoes(l.end, whole, at)
 	if p.can&canRun != 0 {
 		p.runsStrings(text)
 	}
