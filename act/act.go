@@ -302,6 +302,10 @@ type Stores struct {
 	Engines    []string // those of its services and containers that are databases themselves
 }
 
+// Swept are the files of a folder, by their paths in it, that git does not have and that no build makes
+// again: those that it is told to ignore, and others.
+type Swept struct{ Ignored, Untracked []string }
+
 // Action is one act that somebody asks about. The first group is established
 // by reeve; the rest is what the caller says, and can never overwrite it.
 type Action struct {
@@ -333,6 +337,8 @@ type Action struct {
 	// Stores are what the files of the folders that the act works in say of their data. Only where reeve
 	// looked, and where all that they name is on this machine.
 	Stores []Stores
+	// Swept is what git clean would take of the folder that the act works in; nil where that is not known.
+	Swept *Swept
 	// Cluster is the cluster that kubectl speaks to where nobody names one; empty where reeve did not look,
 	// or where it is not on this machine.
 	Cluster string

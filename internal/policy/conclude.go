@@ -233,13 +233,14 @@ func (e *evaluation) ruleReasons(dst []act.Reason, m *match, reason act.Reason) 
 	return dst
 }
 
-// beside is what a rule met that stands in no text of the call.
+// beside is what a rule met of what the call would do. A rule of many effects says by itself only what
+// they have in common.
 func (e *evaluation) beside(r *rule) (told string) {
-	if r.effects == nil {
+	if r.effects == nil || r.reason == "" && r.code == "" {
 		return ""
 	}
 	for _, f := range e.assess().Findings {
-		if f.Beside && r.names(f) && !strings.Contains(told, f.Message) && len(told) < maxReason/4 {
+		if r.names(f) && !strings.Contains(told, f.Message) && len(told) < maxReason/4 {
 			told += " " + f.Message
 		}
 	}

@@ -28,7 +28,7 @@ const (
 // in, and where the data is that it may take away.
 func Look(a *act.Action) {
 	a.Branch, a.Links, a.Unkept = Branch(a), Links(a), Unkept(a)
-	a.Stores, a.Cluster = Stores(a), Cluster(a)
+	a.Stores, a.Cluster, a.Swept = Stores(a), Cluster(a), Swept(a)
 }
 
 // What tells in one line what an act would do. masked is the request as it is kept, of

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 )
@@ -42,7 +43,7 @@ func Unkept(a *act.Action) (names []string) {
 	defer folder.Close()
 	entries, _ := folder.ReadDir(maxListed)
 	for _, e := range entries {
-		if e.Type().IsRegular() && hazard.InProjects(e.Name()) {
+		if e.Type().IsRegular() && hazard.InProjects(e.Name()) && holdsValues(filepath.Join(at, e.Name())) {
 			names = append(names, e.Name())
 		}
 	}
@@ -67,6 +68,28 @@ func Unkept(a *act.Action) (names []string) {
 		return inIndex(index, path.Join(filepath.ToSlash(below), name)) || ignores(ignored, name)
 	})
 }
+
+// holdsValues reports whether a file of secrets holds some: not one that only names what others fill in.
+// One that cannot be read may hold any.
+func holdsValues(file string) bool {
+	text, err := regular.Read(file, maxGitFile)
+	if err != nil || !strings.HasPrefix(filepath.Base(file), ".env") {
+		return err != nil || len(bytes.TrimSpace(text)) > 0
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		_, value, sets := strings.Cut(line, "=")
+		value, _, _ = strings.Cut(value, " #")
+		if value = strings.Trim(value, " \t\"'"); line == "" || line[0] == '#' || sets && (value == "" || blank.MatchString(value)) {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// blank is what stands where somebody is to put in a value.
+var blank = lazyregexp.New(`(?i)^(?:<[^<>]*>|\[[^][]*\]|x{3,}|\*{3,}|\.{3,}|change[-_ ]?(?:me|this)|replace[-_ ]?me|your[-_ ][a-z0-9_ -]*|to ?do|placeholder)$`)
 
 // Bounds of what is looked at: of a folder's entries, and of what Git has noted of a repository.
 const (

@@ -19,6 +19,7 @@ func TestUnkept(t *testing.T) {
 		tracked bool
 		below   string // the folder in which the call is made
 		command string
+		text    string // of .env; empty for one with a value
 		want    []string
 	}{
 		"not ignored":    {command: "git add -A", want: []string{".env"}},
@@ -30,6 +31,10 @@ func TestUnkept(t *testing.T) {
 		"below":          {below: "app", command: "git add .", want: []string{".env"}},
 		"below, had":     {below: "app", tracked: true, command: "git add ."},
 		"below, ignored": {below: "app", ignore: ".env\n", command: "git add ."},
+		"no value":       {command: "git add -A", text: "# settings\nA=\nexport B=\"\" # of C\n\n"},
+		"to be filled":   {command: "git add -A", text: "KEY=<your key>\nTOKEN=changeme\nPASSWORD=your-password\n"},
+		"one value":      {command: "git add -A", text: "A=\nKEY=changeme\nTOKEN=k2-9f31\n", want: []string{".env"}},
+		"another form":   {command: "git add -A", text: "TOKEN: k2-9f31\n", want: []string{".env"}},
 		"another call":   {command: "git status"},
 		"no git":         {command: "npm add left-pad"},
 	} {
@@ -50,7 +55,10 @@ func TestUnkept(t *testing.T) {
 			if err := os.MkdirAll(at, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for file, text := range map[string]string{filepath.Join(root, ".gitignore"): test.ignore, filepath.Join(at, ".env"): "A=b\n", filepath.Join(at, ".env.example"): "A=\n", filepath.Join(at, "main.go"): "package main\n"} {
+			if test.text == "" {
+				test.text = "A=b\n"
+			}
+			for file, text := range map[string]string{filepath.Join(root, ".gitignore"): test.ignore, filepath.Join(at, ".env"): test.text, filepath.Join(at, ".env.example"): "A=\n", filepath.Join(at, "main.go"): "package main\n"} {
 				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

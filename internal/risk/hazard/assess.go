@@ -35,6 +35,7 @@
 package hazard
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -164,6 +165,7 @@ type assessor struct {
 	start     string            // the folder in which its commands begin, if that is known
 	branch    string            // that is checked out there, if that is known
 	unkept    []string          // files of secrets there that the repository would take in: see act.Action
+	swept     *act.Swept        // what git clean would take there; nil if that is not known
 	stores    []act.Stores      // what is here of the data of projects, by their own files
 	chosen    string            // the cluster that is spoken to where none is named, if it is one of this machine
 	moved     bool              // a command may have checked out another one
@@ -178,7 +180,7 @@ type assessor struct {
 	altersRun bool              // what is run is the text of a file that a filter has changed
 	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
-	staged    bool              // a file of secrets was added to a repository
+	staged    string            // a file of secrets that was added to a repository; empty for none
 	linked    [][2]string       // names that the call made for others, and where they lead
 	made      [][2]string       // files of which others were made, and these
 	keptIn    []string          // files into which a secret was put, by their names
@@ -201,7 +203,10 @@ type assessor struct {
 type span struct{ start, end int }
 
 // report adds a finding by its code in the table of effects. A weight of 0 is the table's.
-func (a *assessor) report(code string, weight float64, at span) {
+func (a *assessor) report(code string, weight float64, at span) { a.reportSaying(code, weight, at, "") }
+
+// reportSaying is report with a sentence that names what is meant; empty for the table's.
+func (a *assessor) reportSaying(code string, weight float64, at span, says string) {
 	a.sends = a.sends || strings.HasPrefix(code, "exfil.")
 	t, ok := a.table.effects[code]
 	if !ok {
@@ -227,7 +232,7 @@ func (a *assessor) report(code string, weight float64, at span) {
 	if at.end = min(at.end, a.size); at.end <= at.start || at.start < 0 {
 		at = span{0, a.size}
 	}
-	f := Finding{Code: code, Category: t.category, Technique: t.technique, Weight: weight, Message: t.message, Pointer: pointer, Start: at.start, End: at.end}
+	f := Finding{Code: code, Category: t.category, Technique: t.technique, Weight: weight, Message: cmp.Or(says, t.message), Pointer: pointer, Start: at.start, End: at.end}
 	if i, ok := a.seen[code+pointer]; ok {
 		if a.findings[i].Weight < weight {
 			a.findings[i] = f
@@ -344,7 +349,7 @@ func SendsKept(name string) Finding {
 	if name == repository || name == workTree {
 		t := Default().effects["secret.shown"]
 		return Finding{Beside: true, Code: "secret.shown", Category: t.category, Technique: t.technique, Weight: 0.6,
-			Message: "The call pushes a repository into which this session put what a place of secrets holds."}
+			Message: "The call pushes a repository to which this session added a file of secrets, such as .env. git rm --cached takes that out, and a line in .gitignore keeps it out."}
 	}
 	t := Default().effects["exfil.secret"]
 	return Finding{Beside: true, Code: "exfil.secret", Category: t.category, Technique: t.technique, Weight: t.weight,

@@ -57,7 +57,7 @@ func (c *invocation) source() flow {
 		if name := path.Base(f.text); !strings.HasPrefix(name, ".") || temporary(normalPath(f.text).text) {
 			c.ranFile(f.text) // settings of a shell, such as .env, are read so
 		} else if c.isForeign(f.text) {
-			c.report("code.foreign", 0, c.at)
+			c.reportSaying("code.foreign", 0, c.at, ranForeign(f.text))
 		}
 		return flow{}
 	}

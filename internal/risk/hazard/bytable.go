@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -197,7 +198,7 @@ func (c *invocation) takesCode() {
 				i = 0
 			}
 			if stranger(t) {
-				c.report("code.foreign", 0, c.at)
+				c.reportSaying("code.foreign", 0, c.at, fmt.Sprintf("%.40q takes code from %.80q, which is no usual place for it.", c.name, hostOf(t).name))
 				return
 			}
 		}

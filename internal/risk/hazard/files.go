@@ -1,11 +1,17 @@
 package hazard
 
 import (
+	"fmt"
 	"path"
 	"strings"
 )
 
 // What the files hold that a script reads, writes and runs.
+
+// ranForeign says which file is run that came from elsewhere.
+func ranForeign(name string) string {
+	return fmt.Sprintf("The call runs %.80q out of a folder that came from elsewhere.", name)
+}
 
 // ranFile judges that a file is run which the script itself brought there.
 func (s *shell) ranFile(name string) {
@@ -13,7 +19,7 @@ func (s *shell) ranFile(name string) {
 		s.ran(name)
 	}
 	if s.foreign != nil && strings.Contains(name, "/") && s.isForeign(name) {
-		s.report("code.foreign", 0, s.at)
+		s.reportSaying("code.foreign", 0, s.at, ranForeign(name))
 	}
 	if f, ok := s.getFile(name); ok {
 		s.ranCopy(name)

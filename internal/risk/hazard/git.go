@@ -1,6 +1,8 @@
 package hazard
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -176,9 +178,42 @@ func (c *invocation) cleans() {
 			named++
 		}
 	}
-	if force && (named == 0 || elsewhere) {
+	switch lost, known := c.wouldSweep(); {
+	case !force || named > 0 && !elsewhere:
+	case elsewhere || !known:
 		c.report("destroy.work", 0.45, c.at)
+	case len(lost) > 0:
+		c.reportSaying("destroy.work", 0.45, c.at, fmt.Sprintf("Files are deleted that git does not have, such as %.80q.", lost[0]))
 	}
+}
+
+// wouldSweep is what git clean would take that no build makes again, as the disk said before the call.
+func (c *invocation) wouldSweep() (lost []string, known bool) {
+	if c.swept == nil || c.moved || c.other || c.cwd != c.start || len(c.files) > 0 || len(c.removed) > 0 {
+		return nil, false
+	}
+	lost = slices.Clone(c.swept.Untracked)
+	var kept []string
+	for i, a := range c.args[1:] {
+		short := strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--")
+		switch {
+		case !a.known:
+			return nil, false
+		case c.args[i].text == "-e" || c.args[i].text == "--exclude":
+			kept = append(kept, strings.Trim(a.text, "/"))
+		case strings.HasPrefix(a.text, "--exclude="):
+			kept = append(kept, strings.Trim(strings.TrimPrefix(a.text, "--exclude="), "/"))
+		case short && strings.Contains(a.text, "X"):
+			lost = slices.Clone(c.swept.Ignored)
+		case short && strings.Contains(a.text, "x"):
+			lost = append(lost, c.swept.Ignored...)
+		}
+	}
+	return slices.DeleteFunc(lost, func(name string) bool {
+		return slices.ContainsFunc(kept, func(k string) bool {
+			return k != "" && !strings.ContainsAny(k, "*?[!") && (name == k || strings.HasPrefix(name, k+"/") || path.Base(name) == k)
+		})
+	}), true
 }
 
 // pushesElsewhere judges that a push names an address in the place of a remote, or a remote of

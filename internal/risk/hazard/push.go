@@ -1,6 +1,8 @@
 package hazard
 
 import (
+	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -289,8 +291,8 @@ func (c *invocation) pushes(verb string, args []flow, settings [][2]string) {
 	if p.overwrites(settled) {
 		c.report("publish.history", 0, c.at)
 	}
-	if c.staged && !p.shows {
-		c.report("secret.shown", 0.6, c.at)
+	if c.staged != "" && !p.shows {
+		c.reportSaying("secret.shown", 0.6, c.at, fmt.Sprintf("The call pushes a repository with %.80q, which holds secrets. git rm --cached takes it out, and a line in .gitignore keeps it out.", c.staged))
 	}
 }
 
@@ -342,12 +344,14 @@ func (c *invocation) stages(args []flow) {
 	for _, a := range args {
 		switch t := a.text; {
 		case listed(". ./ * :/ :", t), listed("-A --all", t):
-			c.staged = c.staged || len(c.unkept) > 0 && !c.other
-		case !strings.HasPrefix(t, "-"):
-			c.staged = c.staged || InProjects(t) || forced && stagedSecret(t)
+			if len(c.unkept) > 0 && !c.other {
+				c.staged = cmp.Or(c.staged, c.unkept[0])
+			}
+		case !strings.HasPrefix(t, "-") && (InProjects(t) || forced && stagedSecret(t)):
+			c.staged = cmp.Or(c.staged, t)
 		}
 	}
-	if c.staged {
+	if c.staged != "" {
 		c.keeps(repository)
 	}
 }

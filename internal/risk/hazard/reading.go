@@ -94,7 +94,7 @@ func (r *Reading) places(a *assessor, folder string) {
 	a.leadsBy(r.of.Links)
 	a.abroad = r.of.Strayed
 	a.branch, a.unkept = r.of.Branch, r.of.Unkept
-	a.stores, a.chosen = r.of.Stores, r.of.Cluster
+	a.stores, a.chosen, a.swept = r.of.Stores, r.of.Cluster, r.of.Swept
 }
 
 // read reads the call unless somebody has.
