@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/agent"
+	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
@@ -301,36 +302,7 @@ func TestSealsEarlier(t *testing.T) {
 		} else {
 			d.url = storetest.Postgres(t)
 		}
-		cfg := d.config()
-		s, err := openStore(t.Context(), cfg, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		log, err := ledger.Open(t.Context(), ledger.Config{Store: s, Origin: cfg.Ledger.Origin, Seed: bytes.Repeat([]byte{7}, 32), Owner: "earlier"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		set, err := LoadPolicy("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := guard.New(t.Context(), guard.Config{Log: log, Store: s, Policy: set})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := g.SetAgent(t.Context(), "did:a", agent.Revoked, "", identity.Operator); err != nil {
-			t.Fatal(err)
-		}
-		key, secret, err := identity.NewKey("agent", identity.Agent, "", "", time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		old, gone, err := identity.NewKey("old", identity.Admin, "", "", time.Now())
-		old.Revoked = time.Now()
-		if err := errors.Join(err, s.PutKey(t.Context(), key), s.PutKey(t.Context(), old), log.Close(), s.Close()); err != nil {
-			t.Fatal(err)
-		}
-		d.exec(`UPDATE item SET seal = ''`)
+		secret, gone := d.earlier()
 		d.open()
 		holds := func(when string) {
 			t.Helper()
@@ -358,4 +330,113 @@ func TestSealsEarlier(t *testing.T) {
 			t.Error(p)
 		}
 	})
+}
+
+// TestSealsNewKey: where the seed is lost, and the ledger goes on with another, the rows of the
+// copy are sealed anew, and hold.
+func TestSealsNewKey(t *testing.T) {
+	databases(t, func(t *testing.T, d *database) {
+		secret, gone := d.create("agent", identity.Agent), d.create("gone", identity.Admin)
+		d.revoke("gone")
+		if _, err := d.node.guard.SetAgent(t.Context(), "did:a", agent.Revoked, "", identity.Operator); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.node.Close(); err != nil {
+			t.Fatal(err)
+		}
+		write(t, d.seed, strings.Repeat("08", 32))
+		write(t, filepath.Join(d.dir, datadir.Restored), datadir.NewLog)
+		d.open()
+		for _, when := range []string{"sealed", "at the next start"} {
+			if role := d.role(secret); role != identity.Agent {
+				t.Errorf("%s: the key lets in %q", when, role)
+			}
+			if role := d.role(gone); role != "" {
+				t.Errorf("%s: the revoked key lets in %q", when, role)
+			}
+			if state := d.node.guard.Barred("did:a"); state != agent.Revoked {
+				t.Errorf("%s: the agent is %q", when, state)
+			}
+			if p := d.problems(); p != "" {
+				t.Errorf("%s: %s", when, p)
+			}
+			d.again()
+		}
+	})
+}
+
+// TestSealsWait: while a node of an earlier version runs, which writes without seals, what has none
+// is believed; once it has ended all is sealed.
+func TestSealsWait(t *testing.T) {
+	databases(t, func(t *testing.T, d *database) {
+		if d.url == "" {
+			return
+		}
+		if err := d.node.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d.url = storetest.Postgres(t)
+		secret, _ := d.earlier()
+		d.exec(`INSERT INTO log (log, epoch, size, owner, heartbeat) VALUES (9, 1, 0, 'old-host:1:x', clock_timestamp())`)
+		d.open()
+		d.exec(`UPDATE log SET heartbeat = clock_timestamp() WHERE log = 9`)
+		d.node.sealLater(t.Context())
+		if !d.node.guard.Unsealed() {
+			t.Fatal("it was sealed beside a node that seals nothing")
+		}
+		if role := d.role(secret); role != identity.Agent {
+			t.Errorf("meanwhile the key lets in %q", role)
+		}
+		if state := d.node.guard.Barred("did:a"); state != agent.Revoked {
+			t.Errorf("meanwhile the agent is %q", state)
+		}
+		d.exec(`UPDATE log SET heartbeat = now() - interval '1 minute' WHERE log = 9`)
+		d.node.sealLater(t.Context())
+		if d.node.guard.Unsealed() {
+			t.Fatal("it was not sealed")
+		}
+		if role := d.role(secret); role != identity.Agent {
+			t.Errorf("then the key lets in %q", role)
+		}
+		if p := d.problems(); p != "" {
+			t.Error(p)
+		}
+	})
+}
+
+// earlier makes what a node of an earlier version left: an agent that is barred, a key and one that
+// was revoked, whose secrets it returns.
+func (d *database) earlier() (valid, revoked string) {
+	d.Helper()
+	cfg := d.config()
+	s, err := openStore(d.Context(), cfg, false)
+	if err != nil {
+		d.Fatal(err)
+	}
+	log, err := ledger.Open(d.Context(), ledger.Config{Store: s, Origin: cfg.Ledger.Origin, Seed: bytes.Repeat([]byte{7}, 32), Owner: "earlier"})
+	if err != nil {
+		d.Fatal(err)
+	}
+	set, err := LoadPolicy("")
+	if err != nil {
+		d.Fatal(err)
+	}
+	g, err := guard.New(d.Context(), guard.Config{Log: log, Store: s, Policy: set})
+	if err != nil {
+		d.Fatal(err)
+	}
+	if _, err := g.SetAgent(d.Context(), "did:a", agent.Revoked, "", identity.Operator); err != nil {
+		d.Fatal(err)
+	}
+	key, valid, err := identity.NewKey("agent", identity.Agent, "", "", time.Now())
+	if err != nil {
+		d.Fatal(err)
+	}
+	old, revoked, err := identity.NewKey("old", identity.Admin, "", "", time.Now())
+	old.Revoked = time.Now()
+	if err := errors.Join(err, s.PutKey(d.Context(), key), s.PutKey(d.Context(), old), log.Close(), s.Close()); err != nil {
+		d.Fatal(err)
+	}
+	d.exec(`UPDATE item SET seal = ''`)
+	return valid, revoked
 }
