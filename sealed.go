@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/nodes"
@@ -180,15 +181,17 @@ func (c *Config) CheckRows(ctx context.Context, s store.Store, all bool) (proble
 		kind, id string
 		version  act.Position
 	}
-	var roll *ledger.Item
-	rows, wrong := map[ledger.Key]row{}, 0
+	var roll, bars *ledger.Item
+	rows := map[ledger.Key]row{}
 	err = s.EachItem(ctx, func(i *ledger.Item) error {
 		if i.Kind == operator.RollKind && i.ID == operator.RollID {
 			roll = i
 		}
+		if i.Kind == guard.BarsKind && i.ID == guard.BarsID {
+			bars = i
+		}
 		rows[ledger.ItemKey(i.Kind, i.ID)] = row{i.Kind, i.ID, i.Version}
 		if err := sealer.CheckItem(i); err != nil {
-			wrong++
 			add("The %s %q: %v.", i.Kind, i.ID, err)
 		}
 		return nil
@@ -214,6 +217,15 @@ func (c *Config) CheckRows(ctx context.Context, s store.Store, all bool) (proble
 	}
 	for _, name := range operator.DamagedKeys(keys, roll, sealer) {
 		add("The API key %q is not as it was made or revoked: its row was changed, put back as it was, added or taken away. It lets nobody in.", name)
+	}
+	if bars != nil {
+		for _, did := range guard.TakenAway(bars, func(kind, id string) bool { return rows[ledger.ItemKey(kind, id)].kind != "" }) {
+			add("The agent %q, which is barred, was taken away: it stays barred.", did)
+		}
+	} else if _, was, err := s.KeyHead(ctx, ledger.ItemKey(guard.BarsKind, guard.BarsID)); err != nil {
+		return problems, false, err
+	} else if was {
+		add("The list of the agents that are barred was taken away: whoever is not known otherwise is barred.")
 	}
 	for key, r := range rows {
 		at, known, err := s.KeyHead(ctx, key)

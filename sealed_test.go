@@ -234,6 +234,43 @@ func TestThreat29Keys(t *testing.T) {
 	}
 }
 
+// TestThreat29Verify: what somebody did to the row of a barred agent, or to all rows, is told.
+func TestThreat29Verify(t *testing.T) {
+	for attack, said := range map[string]string{
+		`DELETE FROM item WHERE id = 'did:a'`:                       `The agent "did:a", which is barred, was taken away`,
+		`DELETE FROM item WHERE kind <> 'keys'`:                     "The list of the agents that are barred was taken away",
+		`UPDATE item SET owner = 'key:x' WHERE id = 'did:a'`:        `The agent "did:a": it`,
+		`UPDATE item SET seal = '', due = 1 WHERE kind = 'agent'`:   `The agent "did:a": it bears no seal`,
+		`UPDATE item SET id = 'did:b' WHERE id = 'did:a'`:           `The agent "did:b": it`,
+		`DELETE FROM item; DELETE FROM api_key`:                     "The list of API keys was taken away",
+		`INSERT INTO item SELECT * FROM was`:                        `The agent "did:a" is of record`,
+		`INSERT INTO item SELECT * FROM was WHERE kind = 'no such'`: "",
+	} {
+		t.Run(attack, func(t *testing.T) {
+			databases(t, func(t *testing.T, d *database) {
+				for _, state := range []agent.State{agent.Active, agent.Revoked} {
+					if _, err := d.node.guard.SetAgent(t.Context(), "did:a", state, "", identity.Operator); err != nil {
+						t.Fatal(err)
+					}
+					if state == agent.Active {
+						d.exec(`CREATE TABLE was AS SELECT * FROM item WHERE kind = 'agent'`)
+					}
+				}
+				if strings.HasPrefix(attack, "INSERT") && !strings.Contains(attack, "no such") {
+					d.exec(`DELETE FROM item WHERE kind = 'agent'`)
+				}
+				d.again(attack)
+				if p := d.problems(); said == "" && p != "" || !strings.Contains(p, said) {
+					t.Errorf("want %q, got:\n%s", said, p)
+				}
+				if state := d.node.guard.Barred("did:a"); state == "" {
+					t.Error("it is not barred any more")
+				}
+			})
+		})
+	}
+}
+
 // TestThreat29Replicas: nodes that share a database believe each other's rows, and none of what
 // somebody else writes there.
 func TestThreat29Replicas(t *testing.T) {

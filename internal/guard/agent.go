@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/policy"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -82,9 +84,9 @@ func (g *Guard) LoadAgents(ctx context.Context) (changed bool, err error) {
 	g.barring.Lock() // what was read first is not put in force last
 	defer g.barring.Unlock()
 	states, ids := map[string]agent.State{}, map[string]string{}
-	before := g.barred.Load()
-	if before == nil {
-		if err := g.damagedAgents(ctx, states, ids); err != nil {
+	before, lost := g.barred.Load(), g.bars.Load()
+	if before == nil || lost != nil {
+		if lost, err = g.rememberedBars(ctx, states, ids); err != nil {
 			return false, err
 		}
 	}
@@ -115,27 +117,104 @@ func (g *Guard) LoadAgents(ctx context.Context) (changed bool, err error) {
 		}
 	}
 	g.barred.Store(&states)
+	g.bars.Store(lost)
 	g.barredAs = ids
 	return before == nil || !maps.Equal(*before, states), nil
 }
 
-// damagedAgents looks at the agents that are not listed as barred, too, when the node starts:
-// one of which nobody knows what it was may have been.
-func (g *Guard) damagedAgents(ctx context.Context, states map[string]agent.State, ids map[string]string) error {
-	for _, err := range g.agents.All(ctx, ledger.ItemQuery{}) {
+// BarsKind and BarsID name the one item that lists the agents that are barred: that the row of
+// one was taken away is known by it.
+const (
+	BarsKind = "agents.barred"
+	BarsID   = "all"
+)
+
+// rememberedBars looks, when the node starts, at more than the agents that are listed as barred: one
+// of which nobody knows what it was may have been, and so may one that is gone, which the list of
+// bars has. Where that list was taken away itself, the agents whose rows are sound are all that
+// are known, and lost has them by the forms of their DIDs; it is nil otherwise.
+func (g *Guard) rememberedBars(ctx context.Context, states map[string]agent.State, ids map[string]string) (lost *map[string]bool, err error) {
+	bar := func(did string) { states[foldDID(did)], ids[foldDID(did)] = agent.Suspended, did }
+	sound := map[string]bool{}
+	for known, err := range g.agents.All(ctx, ledger.ItemQuery{}) {
 		if damaged, ok := errors.AsType[*DamagedError](err); ok {
-			form := foldDID(damaged.ID)
-			states[form], ids[form] = agent.Suspended, damaged.ID
+			bar(damaged.ID)
 		} else if err != nil {
-			return fmt.Errorf("read the agents: %w", err)
+			return nil, fmt.Errorf("read the agents: %w", err)
+		} else {
+			sound[foldDID(known.DID)] = true
 		}
 	}
-	return nil
+	listed, item, err := g.listedBars(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if wrong := item.Sound(); wrong != nil || item.Gone() {
+		g.sayDamaged(&item.Item, cmp.Or(item.wrong, ledger.ErrRolledBack))
+		return &sound, nil
+	}
+	for _, did := range listed {
+		known, _, err := g.agents.Get(ctx, did)
+		if _, damaged := errors.AsType[*DamagedError](err); err != nil && !damaged {
+			return nil, fmt.Errorf("read an agent that is barred: %w", err)
+		}
+		if known == nil { // what is there of it says nothing, or nothing is there
+			bar(did)
+		}
+	}
+	return nil, nil
+}
+
+// listedBars are the agents that the list of bars has; none where it is not to be believed.
+func (g *Guard) listedBars(ctx context.Context) (dids []string, item *Item, err error) {
+	item, err = g.Read(ctx, BarsKind, BarsID)
+	if err != nil || !item.Found || item.Sound() != nil {
+		return nil, item, err
+	}
+	if err := json.Unmarshal(item.Data, &dids); err != nil {
+		item.wrong, dids = err, nil
+	}
+	return dids, item, nil
+}
+
+// TakenAway are the agents that the list of bars has, and of which there is no row any more.
+func TakenAway(list *ledger.Item, there func(kind, id string) bool) (dids []string) {
+	if json.Unmarshal(list.Data, &dids) != nil {
+		return nil
+	}
+	return slices.DeleteFunc(dids, func(did string) bool { return there(agentKind, did) })
+}
+
+// listBar is the list of bars with an agent on it, or without.
+func (g *Guard) listBar(ctx context.Context, did string, barred bool) (*Item, error) {
+	dids, item, err := g.listedBars(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !item.Found || item.Sound() != nil { // it begins, or begins anew
+		g.barring.Lock()
+		dids = slices.Collect(maps.Values(g.barredAs))
+		g.barring.Unlock()
+	}
+	dids = slices.DeleteFunc(dids, func(one string) bool { return one == did })
+	if barred {
+		dids = append(dids, did)
+	}
+	slices.Sort(dids)
+	item.Data, err = json.Marshal(dids)
+	return item, err
 }
 
 // Barred returns the state of an agent that is suspended or revoked, and "" for others,
 // as this node knows it.
-func (g *Guard) Barred(did string) agent.State { return (*g.barred.Load())[foldDID(did)] }
+func (g *Guard) Barred(did string) agent.State {
+	form := foldDID(did)
+	state, is := (*g.barred.Load())[form]
+	if sound := g.bars.Load(); !is && sound != nil && !(*sound)[form] {
+		return agent.Suspended // it may be: nobody knows
+	}
+	return state
+}
 
 // foldDID brings the spellings of a DID together, also those that are none by its
 // rules: an agent's id over other protocols can be anything.
@@ -146,7 +225,7 @@ func foldDID(did string) string {
 
 // bar refuses an act of an agent that is suspended or revoked.
 func (g *Guard) bar(a *act.Action) {
-	if len(*g.barred.Load()) == 0 {
+	if len(*g.barred.Load()) == 0 && g.bars.Load() == nil {
 		return
 	}
 	state := g.Barred(a.Agent.ID)
@@ -413,12 +492,20 @@ func (g *Guard) changeAgent(ctx context.Context, did string, by act.Principal, w
 	if err != nil {
 		return nil, err
 	}
-	return g.agents.Update(ctx, did, func(known *agent.Agent, item *Item) (*Note, error) {
+	return g.agents.UpdateWith(ctx, did, func(known *agent.Agent, item *Item) (*Note, []*Item, error) {
 		if !item.Found {
 			known.DID = did
 		}
 		n := Admin(what, by, details)
 		n.Plain = true
-		return n, change(known)
+		was := known.State
+		if err := change(known); err != nil {
+			return nil, nil, err
+		}
+		if barred(was) == barred(known.State) && (was == known.State || g.bars.Load() == nil) {
+			return n, nil, nil
+		}
+		list, err := g.listBar(ctx, did, barred(known.State))
+		return n, []*Item{list}, err
 	})
 }

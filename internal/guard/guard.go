@@ -156,6 +156,7 @@ type Guard struct {
 	valueKey   []byte // of the digests of secrets' values
 	agentsRead agentsRead
 	barred     atomic.Pointer[map[string]agent.State] // agents that are suspended or revoked
+	bars       atomic.Pointer[map[string]bool]        // see rememberedBars; nil while the list of bars is sound
 	barredAs   map[string]string                      // their ids, by the forms of their DIDs; guarded by barring
 	barring    sync.Mutex                             // serializes LoadAgents
 }
