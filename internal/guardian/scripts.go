@@ -96,7 +96,7 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 			continue
 		}
 		found, takes := hazard.Default().RunsFile(s.name, s.text, s.words)
-		for _, name := range takes {
+		for _, name := range slices.Concat(hazard.Takes(s.name, s.text), takes) {
 			e.takesIn(o, name, o.within(s.in))
 		}
 		if written[s.name] || written["*"] {

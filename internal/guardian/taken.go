@@ -16,9 +16,12 @@ import (
 // which of them the session has given to files of its own. Here these are found on the disk.
 
 const (
-	maxOverlooked = 4096 // names of files below the folders that a call works in
-	maxOthers     = 32   // files that the session did not write, and that may take in what it wrote
-	maxBeside     = 4    // folders in which a file is looked for beside the one that takes it in
+	maxOverlooked = 4096     // names of files below the folders that a call works in
+	maxOthers     = 400      // files that the session did not write, and that may take in what it wrote
+	maxOtherText  = 64 << 10 // what is read of each of them: what they take in stands at their begin
+	maxOthersText = 4 << 20  // and of all
+	maxBeside     = 4        // folders in which a file is looked for beside the one that takes it in
+	maxOwn        = 256      // files that the session wrote
 )
 
 // passedOver are folders that are filled by programs: nobody works in them.
@@ -30,9 +33,13 @@ var ofPrograms = []string{"node_modules/.bin", ".venv/bin", "venv/bin", "vendor/
 // An overlook finds files in folders by their names.
 type overlook struct {
 	roots  []string
-	files  []string // those below the roots, the nearest first; nil before they are needed
-	taken  []string // those that were found
-	others int      // how many of them the session did not write
+	files  []string            // those below the roots, the nearest first; nil before they are needed
+	named  map[string][]string // the same by their names
+	whole  bool                // whether these are all
+	taken  map[string]bool     // those that were found
+	own    int                 // how many of them the session wrote
+	others int                 // and how many it did not
+	left   int                 // of what is read of these
 }
 
 // roots are the folders that the act may work in, as far as they are known.
@@ -56,31 +63,56 @@ func (o *overlook) within(dir string) string {
 	return filepath.Join(o.roots[0], dir)
 }
 
-// like are the files that a name or a pattern stands for, the nearest first.
+// like are the files that a name or a pattern stands for, the nearest first: of a name that a file takes
+// in, those that lie where it says, seen from that file or from above it.
 func (o *overlook) like(name, beside string) (found []string) {
-	if !strings.ContainsAny(name, "*?[") {
-		for _, dir := range append([]string{beside}, o.roots...)[:min(len(o.roots)+1, maxBeside)] {
-			if at := filepath.Join(dir, name); dir != "" {
-				found = append(found, at)
-			}
-		}
-	}
 	if o.files == nil {
 		o.list()
 	}
-	for _, file := range o.files {
-		if base := path.Base(filepath.ToSlash(file)); base == name || slices.Contains(hazard.Patterns(file), name) {
-			found = append(found, file)
+	if strings.ContainsAny(name, "*?[") {
+		for _, file := range o.files {
+			if hazard.Like(name, file) {
+				found = append(found, file)
+			}
+		}
+		return found
+	}
+	if !o.whole || !slices.ContainsFunc(o.roots, func(root string) bool { return isBelow(beside, root) }) {
+		found = o.at(name, beside)
+	}
+	return append(found, o.named[path.Base(name)]...)
+}
+
+// at are the places where a file of a name may lie that is taken in.
+func (o *overlook) at(name, beside string) (places []string) {
+	for _, dir := range append([]string{beside}, o.roots...)[:min(len(o.roots)+1, maxBeside)] {
+		if dir != "" {
+			places = append(places, filepath.Join(dir, filepath.FromSlash(name)))
 		}
 	}
-	return found
+	return places
+}
+
+// isBelow reports whether a place is a folder, or lies below it.
+func isBelow(place, folder string) bool {
+	return place == folder || strings.HasPrefix(place, strings.TrimSuffix(folder, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// meant reports whether a file may be the one of a name that another file takes in: it lies where that
+// says, or below where the name is looked for.
+func (o *overlook) meant(file, name, beside string) bool {
+	if slices.Contains(o.at(name, beside), file) {
+		return true
+	}
+	name = strings.TrimLeft(path.Clean(name), "./")
+	return strings.Contains(name, "/") && strings.HasSuffix(filepath.ToSlash(file), "/"+name)
 }
 
 // list notes the files below the roots.
 func (o *overlook) list() {
-	o.files = []string{}
+	o.files, o.named, o.taken, o.left = []string{}, map[string][]string{}, map[string]bool{}, maxOthersText
 	dirs := slices.Clone(o.roots)
-	for i := 0; i < len(dirs) && len(o.files)+len(dirs) < maxOverlooked; i++ {
+	for i := 0; i < len(dirs); i++ {
 		entries, err := os.ReadDir(dirs[i])
 		if err != nil {
 			continue
@@ -94,47 +126,57 @@ func (o *overlook) list() {
 				dirs = append(dirs, at)
 			case !entry.IsDir():
 				o.files = append(o.files, at)
+				o.named[entry.Name()] = append(o.named[entry.Name()], at)
 			}
 		}
 	}
+	o.whole = true
 }
 
 // takesIn reads the files of a name, or a pattern, that a call runs, or that one of its files takes in:
 // those that the session wrote, and others that may take in such ones in turn.
 func (e *examination) takesIn(o *overlook, name, beside string) {
-	pattern := strings.ContainsAny(name, "*?[")
-	if slices.ContainsFunc(e.gathered, func(s script) bool { return s.name == name && !s.found }) {
+	pattern, base := strings.ContainsAny(name, "*?["), path.Base(name)
+	if beside == "" && slices.ContainsFunc(e.gathered, func(s script) bool { return s.name == name && !s.found }) {
 		return // where it lies is known
 	}
-	kind := name
-	if pattern {
-		kind = hazard.AnyFile + path.Ext(name)
-	}
-	if !e.wrote(name) && (!pattern && beside == "" || pattern && !e.wrote(kind)) {
+	if !e.wrote(base) && !e.wrote(hazard.AnyFile) {
 		return
 	}
 	for _, file := range o.like(name, beside) {
 		base := path.Base(filepath.ToSlash(file))
 		own := e.wrote(base)
-		if !own && !pattern && filepath.Dir(file) != beside || slices.Contains(o.taken, file) {
+		if o.taken[file] || !own && !pattern && !o.meant(file, name, beside) {
 			continue
 		}
-		if o.others++; own {
-			o.others--
-		} else if o.others > maxOthers {
+		if !own && (o.others >= maxOthers || o.left <= 0) {
 			continue
 		}
 		info, err := os.Stat(file)
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if o.taken = append(o.taken, file); len(o.taken) > maxScripts || info.Size() > maxSetting {
-			e.tooMuch = e.tooMuch || own
+		if o.taken[file] = true; !own {
+			e.takesOther(o, file)
+			continue
+		}
+		if o.own++; o.own > maxOwn || info.Size() > maxSetting {
+			e.tooMuch = true
 			return
 		}
 		if text, err := regular.Read(file, maxSetting); err == nil && !slices.Contains(text, 0) {
 			e.gathered = append(e.gathered, script{name: base, text: string(text), in: filepath.Dir(file), found: true})
 		}
+	}
+}
+
+// takesOther reads a file that the session did not write, for what that takes in.
+func (e *examination) takesOther(o *overlook, file string) {
+	o.others++
+	text, err := regular.Read(file, maxSetting)
+	text = text[:min(len(text), maxOtherText)]
+	if o.left -= len(text); err == nil && !slices.Contains(text, 0) {
+		e.gathered = append(e.gathered, script{name: path.Base(filepath.ToSlash(file)), text: string(text), in: filepath.Dir(file), found: true})
 	}
 }
 

@@ -1192,7 +1192,7 @@ func languageOfFile(path, text string) string {
 		return "ruby"
 	case "php", "phtml", "php5", "phar":
 		return "php"
-	case "js", "mjs", "cjs", "ts":
+	case "js", "mjs", "cjs", "ts", "jsx", "tsx", "mts", "cts":
 		return "js"
 	case "lua":
 		return "lua"

@@ -253,6 +253,7 @@ var unasked = func() map[string]implied {
 	for _, row := range []struct{ programs, files, language string }{
 		{"make gmake", "Makefile makefile GNUmakefile", ""},
 		{"pytest py.test", "conftest.py test_*.py *_test.py", "python"},
+		{"unittest nose2 green", "test*.py *_test.py", "python"},
 		{"flask", "app.py wsgi.py", "python"},
 		{"nox", "noxfile.py", "python"},
 		{"invoke inv", "tasks.py", "python"},
@@ -267,7 +268,7 @@ var unasked = func() map[string]implied {
 		{"webpack", "webpack.config.js webpack.config.cjs", "js"},
 		{"vite vitest", "vite.config.js vite.config.ts vite.config.mjs vitest.config.ts", "js"},
 		{"eslint", "eslint.config.js eslint.config.mjs .eslintrc.js", "js"},
-		{"jest", "jest.config.js *.test.js", "js"},
+		{"jest", "jest.config.js jest.config.mjs jest.config.cjs jest.config.ts *.test.js", "js"},
 		{"rollup", "rollup.config.js rollup.config.mjs", "js"},
 		{"npm pnpm yarn bun node turbo nx npm-run-all run-s run-p lerna wireit", "package.json", ofTasks},
 		{"just", "justfile Justfile .justfile", ofTasks},

@@ -312,6 +312,9 @@ scan:
 		if !strings.Contains(f.text, ".") && i.language == "python" {
 			c.ran(f.text + "/__main__.py")
 		}
+		if i.language == "js" && path.Ext(f.text) == "" || strings.HasSuffix(f.text, ".") { // a folder
+			c.ran(f.text + "/index.js")
+		}
 		c.attackTool(f.text)
 		if isURL(f.text) {
 			c.report("shell.download_run", 0, c.at)

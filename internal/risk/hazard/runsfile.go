@@ -39,6 +39,9 @@ func (t *Table) runsFile(name, text string, words []string, inFiles int) (does [
 		return nil, nil, nil
 	}
 	a.findings = withoutNotes(a.findings)
+	if isTest(base) && !storesOfOthers.MatchString(text) {
+		a.findings = slices.DeleteFunc(a.findings, func(f Finding) bool { return listed("destroy.store sql.destroy", f.Code) && f.Weight < Grave })
+	}
 	if clear(a.seen); a.cut {
 		a.report("shell.written_run", unreadEnd, span{0, len(text)})
 	}
@@ -50,6 +53,16 @@ func (t *Table) runsFile(name, text string, words []string, inFiles int) (does [
 	}
 	return a.findings, takes, a.keptIn
 }
+
+// isTest reports whether a file of a name holds tests.
+func isTest(base string) bool { return testNames.MatchString(base) }
+
+var (
+	testNames = lazyregexp.New(`(?i)(?:^|[._-])(?:tests?|spec|e2e|cy)[._-]`)
+	// storesOfOthers are words of a test by which it does more than to empty the store that it is given,
+	// as tests do before and behind each other: it drops it, or says which one it means.
+	storesOfOthers = lazyregexp.New(`(?i)\bdrop[ _]?(?:table|database|schema|collection|all|index)|prod|\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|mssql|sqlserver|clickhouse)://(?:[^@/\s"']*@)?(?:[^l1\[$/]|l[^o])`)
+)
 
 // With tells what the call would do beyond what is found in it alone, where these files hold these
 // texts: what they do with the words, the variables and the input that the call gives them, and

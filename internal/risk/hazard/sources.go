@@ -24,7 +24,7 @@ type sourceLanguage struct {
 
 var sourceLanguages = []sourceLanguage{
 	{ends: ".go .rs .c .h .cc .cpp .cxx .hpp .m .mm .java .kt .scala .cs .fs .vb .swift .d .zig .hs .ml .mli .v .odin .adb .pas"},
-	{ends: ".groovy .kts .gradle .sbt .dart .jsx .tsx .cts .mts .vue .svelte", ticks: true},
+	{ends: ".groovy .kts .gradle .sbt .dart .vue .svelte", ticks: true},
 	{ends: ".clj .cljs .cljc .edn .scm .ss .rkt .lisp .lsp .cl .el .fnl .janet"},
 	{ends: ".r .jl .ex .exs .cr .nim .tcl .exp .awk .coffee .raku .rakumod .erl .hrl .gd .star", hash: true, ticks: true},
 }

@@ -91,6 +91,9 @@ func (c *invocation) starts() {
 			}
 			continue
 		}
+		if name := baseName(a.text); (told || plain == 1 && packageRunners[c.name]) && c.table.files[name] != nil {
+			c.finds(name, c.args[i+1:])
+		}
 		if i+1 == len(c.args) || !c.runnable(baseName(a.text)) {
 			continue
 		}
@@ -103,6 +106,16 @@ func (c *invocation) starts() {
 		c.fed, c.around = true, c.name // a shell there is not left open to nobody
 		c.kept(1, floor, func() { c.invoke(c.args[i:], c.in, c.wrap+1) })
 		c.fed, c.around = fed, around
+	}
+}
+
+// finds notes what a program that is started runs of what it finds by itself: pnpm jest.
+func (c *invocation) finds(name string, args []flow) {
+	p := *c
+	p.name, p.args = name, args
+	p.obeysFiles()
+	if _, implies := unasked[name]; implies {
+		p.runsImplied()
 	}
 }
 

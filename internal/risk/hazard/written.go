@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Two calls belong together: a file that one writes and another runs does what was written.
@@ -279,11 +277,30 @@ func Patterns(p string) []string {
 		patterns = append(patterns, lookedFor(name))
 	}
 	for _, one := range patternsOfPrograms() {
-		if ok, _ := path.Match(one, base); ok && !slices.Contains(patterns, one) {
+		if isLike(one, p) && !slices.Contains(patterns, one) {
 			patterns = append(patterns, one)
 		}
 	}
 	return patterns
+}
+
+// Like reports whether a pattern by which files are known stands for the one at a place.
+func Like(pattern, p string) bool {
+	p = slashed(p)
+	if name, ok := strings.CutPrefix(pattern, lookedFor("")); ok {
+		return name != "" && slices.Contains(Patterns(p), pattern)
+	}
+	return isLike(pattern, p)
+}
+
+// isLike reports whether a file has a name like the last part of a pattern, and lies somewhere below a
+// folder of the name that stands before it.
+func isLike(pattern, p string) bool {
+	folder, name := path.Split(pattern)
+	if ok, _ := path.Match(name, path.Base(p)); !ok {
+		return false
+	}
+	return folder == "" || strings.Contains("/"+path.Dir(p)+"/", "/"+folder)
 }
 
 // Written tells of the files that the call writes what it would be to run them. Of a source of
@@ -446,93 +463,6 @@ func backwards(text string) (string, bool) {
 	slices.Reverse(runes)
 	return string(runes), true
 }
-
-// What files of some languages take in of others: behind the words for it, by the name of a file,
-// or of a module.
-var (
-	pythonTakes = lazyregexp.New(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, ]+)|import[ \t]+([\w., ]+))`)
-	scriptTakes = lazyregexp.New(`(?:require|import)\s*\(\s*["']([^"'\n]+)["']|(?m:^\s*(?:import|export)\b[^"'\n]*["'](\.[^"'\n]+)["'])|\bfrom\s+["'](\.[^"'\n]+)["']`)
-	makeTakes   = lazyregexp.New(`(?m)^[ \t]*-?s?include[ \t]+([^\n#]+)`)
-	rubyTakes   = lazyregexp.New(`(?m)^\s*(?:require_relative|require|load)\s*\(?\s*["']([^"'\n]+)["']`)
-)
-
-// mostTaken is how many files that one takes in are told.
-const mostTaken = 12
-
-// Takes are the files, by their names, that a text takes in by the words of its language, or names where
-// it is one of settings.
-func Takes(name, text string) []string {
-	return takenIn(strings.ToLower(path.Base(slashed(name))), text[:min(len(text), maxProgram)])
-}
-
-// takenIn are the files that a text takes in by the words of its language.
-func takenIn(name, text string) (files []string) {
-	add := func(word string, ends ...string) {
-		word = strings.Trim(word, " \t,;()\"'")
-		if word == "" || strings.ContainsAny(word, " $*") || len(files) >= mostTaken {
-			return
-		}
-		if ext := path.Ext(word); ext != "" && (len(ends) == 0 || slices.Contains(ends, ext)) {
-			ends = []string{""}
-		}
-		for _, end := range ends {
-			if base := scriptName(word + end); base != "" && !slices.Contains(files, base) && len(files) < mostTaken {
-				files = append(files, base)
-			}
-		}
-	}
-	_, isSource := sourceOf(name)
-	switch lang := languageOfFile(name, text); {
-	case lang == "python":
-		var every []string
-		for _, m := range pythonTakes.FindAllStringSubmatch(text, 64) {
-			for word := range strings.FieldsFuncSeq(m[1]+","+m[2]+","+m[3], func(r rune) bool { return r == ',' }) {
-				word, _, _ = strings.Cut(strings.TrimSpace(word), " ") // import a as b
-				if word = word[strings.LastIndexByte(word, '.')+1:]; !everyModule[word] {
-					add(word, ".py")
-				} else {
-					every = append(every, word)
-				}
-			}
-		}
-		for _, word := range every { // one of them may lie beside it all the same
-			add(word, ".py")
-		}
-	case lang == "js" || listed(".ts .tsx .mts .cts .jsx", path.Ext(name)):
-		for _, m := range scriptTakes.FindAllStringSubmatch(text, 64) {
-			if file := m[1] + m[2] + m[3]; strings.HasPrefix(file, ".") {
-				add(file, ".js", ".ts", ".mjs", ".cjs", ".tsx")
-			}
-		}
-	case lang == "ruby":
-		for _, m := range rubyTakes.FindAllStringSubmatch(text, 64) {
-			add(m[1], ".rb")
-		}
-	case strings.Contains(strings.ToLower(name), "makefile") || path.Ext(name) == ".mk" || name == "justfile":
-		for _, m := range makeTakes.FindAllStringSubmatch(text, 64) {
-			for word := range strings.FieldsSeq(m[1]) {
-				add(word, "")
-			}
-		}
-	case !isSource && (isBuildFile(name) || isTaskFile(name)) && !imageFile.MatchString(name):
-		for word := range strings.FieldsFuncSeq(text[:min(len(text), 32<<10)], func(r rune) bool { return strings.ContainsRune(" \t\n=,;|&<>'\"`(){}[]:", r) }) {
-			if strings.HasPrefix(word, "./") || runnable.MatchString(word) {
-				add(word, "")
-			}
-		}
-	}
-	return files
-}
-
-var (
-	// imageFile is a file that says what goes into an image, and is not run when that is made.
-	imageFile = lazyregexp.New(`(?i)(?:docker|container)file|compose`)
-	// runnable is a path that ends as scripts do, or leads from the folder's top to where tools lie.
-	runnable = lazyregexp.New(`^[\w@./-]+\.(?:sh|bash|zsh|py|rb|pl|php|js|mjs|cjs|ts|mts|cts|lua|jar|so|dylib|exe|gradle|rc|m4|mk|cmake|bzl)$|^(?:tools?|scripts?|bin|build|hack|ci|dev)/[\w./-]+$`)
-)
-
-// everyModule are modules of Python that most programs take in, and nobody's own files.
-var everyModule = set("os sys re json time math typing pathlib subprocess collections datetime logging argparse itertools functools random string io abc enum dataclasses contextlib shutil tempfile unittest pytest asyncio threading socket hashlib base64 csv copy uuid inspect traceback warnings signal glob urllib request http requests numpy pandas np pd plt matplotlib torch tensorflow sklearn flask fastapi pydantic django sqlalchemy httpx click rich yaml toml __future__ annotations Any Optional Path")
 
 // graveness is what running a file comes to.
 func graveness(findings []Finding) float64 {
