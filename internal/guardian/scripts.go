@@ -198,6 +198,12 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 		e.words = append([]string{}, wordsOf(c.Words)...)
 		e.assigned = slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") || !strings.Contains(w, "=") })
 		e.instructed(c, files)
+	case name == "ansible-playbook":
+		for _, w := range c.Words {
+			if ext := path.Ext(w); !strings.HasPrefix(w, "-") && (ext == ".yml" || ext == ".yaml") {
+				e.script(w, told, c.Dirs)
+			}
+		}
 	case shells[name], interpreters[version]:
 		if i := slices.IndexFunc(c.Words, func(w string) bool { return w != "" && w[0] != '-' && w != "run" }); i >= 0 && !slices.ContainsFunc(c.Words[:i], givesProgram) {
 			e.args = c.Words[i+1:]
@@ -471,6 +477,9 @@ var rakeRuns = lazyregexp.New(`\bsh\b`)
 // Variables that the file sets, or the words that are given beside it, stand for their values.
 func recipes(name, text string, assigned []string) string {
 	var b strings.Builder
+	if lines := hazard.PlaybookLines(name, text); lines != "" {
+		return lines
+	}
 	if ext := path.Ext(name); ext == ".json" || ext == ".yml" || ext == ".yaml" {
 		eachText(text, func(_, text string) { b.WriteString(text + "\n") })
 		return b.String()

@@ -83,6 +83,8 @@ func TestTamperingPutTogether(t *testing.T) {
 		{"Makefile", "R = ree\nx:\n\trm -rf ${HOME}/.config/$(R)ve\n", "make"},
 		{"Makefile", "R := reeve\nx:\n\t$(R) hook uninstall --yes\n", "make x"},
 		{"Makefile", "x:\n\trm -rf \\\n\t  $(HOME)/.config/reeve\n", "make x"},
+		{"a.yml", "- hosts: localhost\n  tasks:\n    - file: { path: \"{{ ansible_env.HOME }}/.claude/settings.json\", state: absent }\n", "ansible-playbook a.yml"},
+		{"a.yml", "- hosts: localhost\n  vars:\n    d: \"{{ lookup('env', 'HOME') }}/.config\"\n  tasks:\n    - ansible.builtin.file:\n        path: \"{{ d }}/reeve\"\n        state: absent\n", "ansible-playbook -c local a.yml"},
 	} {
 		if run(c.name, c.text, c.line) == 0 {
 			t.Errorf("is let pass: %s", c.text)

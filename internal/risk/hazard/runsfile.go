@@ -153,6 +153,8 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		for _, script := range packageScripts(text, words) {
 			a.command(script, &at)
 		}
+	case isPlaybook(low, text):
+		a.playbook(text, at)
 	case isTaskFile(base):
 		a.apart(at).taskFile(text)
 	case isSource:

@@ -92,6 +92,10 @@ func (t *intake) in(name, text string) {
 				t.add(word, "")
 			}
 		}
+	case isPlaybook(name, text):
+		for _, file := range readPlaybook(text).takes {
+			t.add(file)
+		}
 	case name == "package.json":
 		t.ofSettings(packageSettings(text))
 	case !isSource && (isBuildFile(name) || isTaskFile(name)) && !imageFile.MatchString(name):
