@@ -140,6 +140,68 @@ func (s *Scope) Covers(later *Scope) bool {
 	return !more(later.Labels, s.Labels) && (s.Known && later.Known || !more(later.Differs, s.Differs))
 }
 
+// Unlike says in a few words why a later act is not covered; empty where it is.
+func (s *Scope) Unlike(later *Scope) string {
+	switch {
+	case s.Covers(later):
+		return ""
+	case s.Once != "":
+		return s.Once
+	case s.Same != later.Same:
+		these, those := strings.Fields(s.Act), strings.Fields(later.Act)
+		for i := range max(len(these), len(those)) {
+			switch {
+			case i >= len(those):
+				return "a word is missing" + wordAt(i, these[i])
+			case i >= len(these) || these[i] != those[i]:
+				return "a word is another" + wordAt(i, those[i])
+			}
+		}
+		return "what it is given, or who asks, is another"
+	case s.Folder != later.Folder:
+		return "the folder is another"
+	case s.Defined != later.Defined:
+		return "the tool is defined otherwise"
+	}
+	for i, f := range later.Files {
+		if i >= len(s.Files) || s.Files[i] != f {
+			return "a file is another, or is not as it was" + quoted(f.Path)
+		}
+	}
+	switch {
+	case len(later.Files) < len(s.Files):
+		return "a file is no more what it goes by" + quoted(s.Files[len(later.Files)].Path)
+	case later.Risk.Heuristic > s.Risk.Heuristic || level(later.Risk.Score) > level(s.Risk.Score):
+		return fmt.Sprintf("its risk is higher, %.2f and not %.2f", later.Risk.Score, s.Risk.Score)
+	}
+	for _, l := range later.Labels {
+		if !slices.Contains(s.Labels, l) {
+			return "something is known of it that was not then" + quoted(l)
+		}
+	}
+	return "an argument is given that was not then"
+}
+
+// wordAt names a word of a command: by what it is where it says what is done, and else by its place, since
+// what a command is given is kept only where that is set.
+func wordAt(i int, word string) string {
+	if option, _, _ := strings.Cut(word, "="); i < 3 || strings.HasPrefix(option, "-") {
+		return quoted(option)
+	}
+	return fmt.Sprintf(" (word %d)", i+1)
+}
+
+// quoted is a word behind a sentence, where it is a plain one that can hold nothing that must not be shown.
+func quoted(word string) string {
+	plain := !strings.ContainsFunc(word, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/-~ :", r))
+	})
+	if !plain || word == "" || len(word) > 80 || strings.Contains(word, "://") {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", word)
+}
+
 // level orders the levels of risk.
 func level(score float64) int {
 	return slices.Index([]string{"LOW", "MEDIUM", "HIGH", "CRITICAL"}, act.Level(score))

@@ -179,6 +179,7 @@ func (g *Guard) consult(ctx context.Context, q *inquiry) (writes []*Item, releas
 			pass(d, grant)
 			return nil, func() {}, nil
 		}
+		says(d, g.near(ctx, q))
 	}
 	h, write, err := g.apply(q, h, item)
 	if err != nil || write == nil {
