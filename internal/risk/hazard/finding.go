@@ -38,6 +38,7 @@ func (c *invocation) find() flow {
 	}
 	for _, s := range starts {
 		switch place, kept := c.holdsWork(s, filtered(c.args[k:])); {
+		case picksMadeAnew(c.args[k:]):
 		case c.belongings(normalPath(strings.TrimSuffix(s, "/") + "/*").text):
 			everything = strings.TrimSuffix(s, "/") + "/*" // some of it, of what nobody else has
 		case kept:
@@ -82,7 +83,7 @@ func (c *invocation) find() flow {
 			}
 		case "-delete":
 			for _, s := range starts {
-				if _, kept := c.holdsWork(s, filtered(c.args[k:])); kept {
+				if _, kept := c.holdsWork(s, filtered(c.args[k:])); kept && !picksMadeAnew(c.args[k:]) {
 					c.report("destroy.work", 0.45, c.at)
 				}
 				switch {
@@ -137,6 +138,29 @@ func (c *invocation) find() flow {
 	}
 	return out
 }
+
+// picksMadeAnew reports whether find chooses by its name what programs make again, or leave behind.
+func picksMadeAnew(args []flow) bool {
+	picks := false
+	for i, a := range args {
+		switch a.text {
+		case "-name", "-iname":
+			if i+1 == len(args) {
+				return false
+			}
+			name := strings.ToLower(args[i+1].text)
+			if picks = madeAnew[args[i+1].text] || listed(leftBehind, name); !picks {
+				return false
+			}
+		case "-not", "!":
+			return false
+		}
+	}
+	return picks
+}
+
+// leftBehind are the names of files that programs leave behind.
+const leftBehind = "*.pyc *.pyo *.o *.class *.tmp *.temp *.bak *.orig *.rej *.swp *.swo *.log *~ .ds_store thumbs.db ._* *.egg-info .mypy_cache .ruff_cache .pytest_cache .ipynb_checkpoints *.tsbuildinfo npm-debug.log*"
 
 // holdsWork reports whether a folder that is looked through holds what people made: what they keep in
 // their home, all their projects, one beside that which is worked on, or what lies above it. Of folders
