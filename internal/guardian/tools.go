@@ -339,6 +339,9 @@ func role(l act.Leaf) string {
 			return "patch"
 		}
 	}
+	if t := strings.TrimLeft(l.Text, " \t\r\n"); strings.HasPrefix(t, "*** Begin Patch") || (strings.HasPrefix(t, "--- ") || strings.HasPrefix(t, "diff --git ")) && strings.Contains(t, "\n+++ ") {
+		return "patch" // whatever it is called
+	}
 	return ""
 }
 

@@ -68,8 +68,10 @@ func (f files) put(name string, content flow) {
 
 // getFile is what a file holds that the commands of a call wrote, as it is named from where cd led.
 func (a *assessor) getFile(name string) (flow, bool) {
-	if f, ok := a.lies[a.liesAt(name)]; ok {
-		return f, true
+	if len(a.lies) > 0 {
+		if f, ok := a.lies[a.liesAt(name)]; ok {
+			return f, true
+		}
 	}
 	return a.written.get(name)
 }
@@ -88,10 +90,10 @@ func (a *assessor) putFile(name string, content flow) {
 
 // liesAt is where a file lies by its name, as it is seen from where cd led.
 func (a *assessor) liesAt(name string) string {
-	if strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "$") {
-		return path.Clean(name)
+	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "~") && !strings.HasPrefix(name, "$") {
+		name = path.Join(a.went, name)
 	}
-	return path.Join(a.went, name)
+	return normalPath(name).text
 }
 
 // both is what two commands print, one after the other.

@@ -53,21 +53,6 @@ func (c *invocation) git() flow {
 	return flow{}
 }
 
-// patches notes what a patch that comes in adds to files.
-func (c *invocation) patches() {
-	name := ""
-	for line := range strings.Lines(c.in.text[:min(len(c.in.text), 64<<10)]) {
-		if rest, ok := strings.CutPrefix(line, "+++ "); ok {
-			name, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(rest), "b/"), "\t")
-			continue
-		}
-		if added, ok := strings.CutPrefix(line, "+"); ok && name != "" {
-			before, _ := c.getFile(name)
-			c.putFile(name, both(before, flow{text: added, known: true}))
-		}
-	}
-}
-
 // isLogin reports whether a text is a repository as ssh knows it: user@host:path.
 func isLogin(t string) bool {
 	login, _, ok := strings.Cut(t, ":")

@@ -59,6 +59,7 @@ func init() {
 		"mysql psql sqlite3 sqlcmd mariadb duckdb usql pgcli mycli litecli clickhouse-client cqlsh sqlplus": (*invocation).database,
 		"visudo vipw":                     (*invocation).quiet,
 		"ed ex red patch":                 (*invocation).edits,
+		"apply_patch applypatch":          (*invocation).appliesPatch,
 		"which type whereis where whence": (*invocation).which,
 		"realpath readlink dirname basename greadlink grealpath": (*invocation).onPath,
 		"mkdir":                          (*invocation).mkdir,

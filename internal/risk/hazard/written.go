@@ -340,7 +340,8 @@ func (r *Reading) filesWritten() (files []File) {
 		l := &c.leaves[i]
 		switch {
 		case (c.kind.writes || anyOf(c.words, patchingTools)) && isPatch(l.Text):
-			for _, f := range filesPatched(l.Text) {
+			each, _ := filesPatched(l.Text)
+			for _, f := range each {
 				note(File{Path: f.name, Text: f.adds, Sure: sure, Adds: !f.whole})
 			}
 		case c.kind.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
