@@ -37,15 +37,16 @@ func (c *invocation) find() flow {
 		}
 	}
 	for _, s := range starts {
-		switch place, kept := c.holdsWork(s, filtered(c.args[k:])); {
-		case picksMadeAnew(c.args[k:]):
-		case c.belongings(normalPath(strings.TrimSuffix(s, "/") + "/*").text):
+		if c.belongings(normalPath(strings.TrimSuffix(s, "/") + "/*").text) {
 			everything = strings.TrimSuffix(s, "/") + "/*" // some of it, of what nobody else has
-		case kept:
-			everything = place + "/*"
 		}
 	}
 	out.text = everything
+	for _, s := range starts { // of other work, too, what is done to it counts as done to all
+		if place, kept := c.holdsWork(s, filtered(c.args[k:])); kept && !picksMadeAnew(c.args[k:]) {
+			everything = place + "/*"
+		}
+	}
 	patterns := starts
 	for _, a := range c.args[k:] { // of fd, whose options stand anywhere
 		if c.name == "find" || listed("-x --exec -X --exec-batch", a.text) {
