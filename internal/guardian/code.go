@@ -125,7 +125,7 @@ var (
 	// changing is what programs that change files have in them.
 	changing = lazyregexp.New(`["'][rwab+]*[wa+][rwab+]*["']|write|dump|unlink|remove|rename|replace|rmtree|chmod|truncate|symlink|copy|move|system|exec|spawn|subprocess|popen|append|>|delete|rm\b`)
 	// removing takes whole folders away.
-	removing = lazyregexp.New(`rmtree|remove_dir_all|remove_all|deleterecursively|deletedirectory|directory\.delete|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod`)
+	removing = lazyregexp.New(`rmtree|remove_dir_all|remove_all|deleterecursively|deletedirectory|directory\.delete|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod|\brename\s*\(|renameto|moveitem|removeitem|fileutils\.m|\bmovedir|renamedir|renamepath|deletetree|\bremovedir|deletedir`)
 	ending   = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|sigstop|terminate|ptrace|process_vm_|pidfd|\battach|prlimit|setpriority|sched_set|/mem\b|send_signal|\.suspend\b`)
 	printing = lazyregexp.New(`print|echo|puts|console\.|say\b|stdout|write`)
 	finding  = lazyregexp.New(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)

@@ -72,6 +72,12 @@ func TestTamperingPrograms(t *testing.T) {
 		{"== a.py\nfrom pathlib import Path\nfor p in (Path.home()/\"bin\").iterdir(): p.unlink()", "python3 a.py"},
 		{"== Makefile\nR=ree\nx:\n\trm -rf $(HOME)/.config/$(R)ve", "make x"},
 		{"== p.yml\n- hosts: localhost\n  tasks:\n    - name: x\n      file: {path: ~/.config/reeve, state: absent}", "ansible-playbook -c local p.yml"},
+		{"== a.php\n<?php rename(getenv(\"HOME\").\"/.config/reeve\",\"/tmp/r\");", "php a.php"},
+		{"== main.zig\nconst std=@import(\"std\"); pub fn main() !void { try std.fs.deleteTreeAbsolute(\"~/.config/reeve\"); }", "zig run main.zig"},
+		{"== a.nim\nimport os\nremoveDir(getHomeDir() / \".config/reeve\")", "nim r a.nim"},
+		{"== a.groovy\nnew File(System.getenv('HOME') + '/.config/reeve').deleteDir()", "groovy a.groovy"},
+		{"== a.rb\nrequire 'fileutils'\nFileUtils.mv(Dir.home+\"/.config/reeve\",\"/tmp/r\")", "ruby a.rb"},
+		{"== a.swift\nimport Foundation\ntry FileManager.default.moveItem(atPath: NSHomeDirectory() + \"/.config/reeve\", toPath: \"/tmp/r\")", "swift a.swift"},
 		// Its process.
 		{"== a.py\nimport os,glob,signal\nfor p in glob.glob('/proc/[0-9]*/cmdline'):\n    if b'reeve' in open(p,'rb').read(): os.kill(int(p.split('/')[2]), 9)", "python3 a.py"},
 		{"== main.go\npackage main\nimport \"syscall\"\nfunc main() { syscall.Kill(43210, 9) }", "go run main.go"},

@@ -13,7 +13,8 @@ import (
 )
 
 // Code of other languages is read in two ways. Python and JavaScript are parsed, and judged
-// as the lines of a shell that would do the same: see package effects. Of all of them, and
+// as the lines of a shell that would do the same: see package effects; so are the calls of those
+// that are written with names and brackets: see doings.go. Of all of them, and
 // there are too many to parse, a lexer common to all tells words from strings, since what an
 // attack needs has much the same names in all; what the words can do together is what counts.
 // A socket whose ends become a program's input and output is a reverse shell in any language.

@@ -136,14 +136,20 @@ func doingsOf(name string) []did {
 	if last := name[len(name)-1]; last == '.' || last == '=' {
 		name, ending = name[:len(name)-1], string(last)
 	}
-	parts := strings.Split(name, ".")
-	for n := min(3, len(parts)); n > 0; n-- {
-		end := strings.Join(parts[len(parts)-n:], ".") + ending
-		if known := doings()[end]; known != nil && (n > 1 || ending == ".") {
+	at := len(name)
+	for n := range 3 {
+		if at = strings.LastIndexByte(name[:at], '.'); at < 0 {
+			break
+		}
+		end := name[at+1:] + ending
+		if known := doings()[end]; known != nil && (n > 0 || ending == "." || len(end) > 8 && (known[0].what == removesTree || known[0].what == homeFolder)) {
 			return known
 		}
 	}
-	return doings()["."+parts[len(parts)-1]+ending]
+	if at = strings.LastIndexByte(name, '.'); ending == "" {
+		return doings()[name[at:]]
+	}
+	return doings()["."+name[at+1:]+ending]
 }
 
 // A doer judges what a program does, call by call.
@@ -160,6 +166,10 @@ type doer struct {
 
 // programDoes judges what the calls of a program do.
 func (a *assessor) programDoes(end, text string, at span) {
+	if end == ".tcl" || end == ".exp" {
+		a.tclDoes(text, at)
+		return
+	}
 	form, known := writtenAs(end)
 	if !known || !a.spend(len(text)) {
 		return
@@ -171,6 +181,33 @@ func (a *assessor) programDoes(end, text string, at span) {
 	d.reader = &expressionReader{text: text[:min(len(text), maxProgram)], form: form, called: d.called}
 	d.reader.read()
 }
+
+// tclDoes judges what a script of Tcl does to files. Its words are a shell's, but for the brackets.
+func (a *assessor) tclDoes(text string, at span) {
+	var script strings.Builder
+	for line := range strings.Lines(text[:min(len(text), maxProgram)]) {
+		for command := range strings.SplitSeq(tclPlaces.Replace(line), ";") {
+			command = strings.Trim(tclJoins.ReplaceAllStringFunc(command, func(join string) string {
+				return strings.Join(strings.Fields(strings.Trim(join, "[]"))[2:], "/")
+			}), " \t\r\n{}")
+			if m := tclSets.FindStringSubmatch(command); m != nil {
+				script.WriteString(m[1] + "=" + strings.TrimSpace(m[2]) + "\n")
+			} else if m := tclFiles.FindStringSubmatch(command); m != nil {
+				script.WriteString(map[string]string{"delete": "rm -rf ", "rename": "mv ", "copy": "cp -r "}[m[1]] + strings.NewReplacer("-force ", "", "{", "", "}", "", "-- ", "").Replace(m[2]) + "\n")
+			}
+		}
+	}
+	if script.Len() > 0 {
+		a.kept(1, asksFrom, func() { a.command("set -u\n"+script.String(), &at) }) // of what is not set, nothing is done
+	}
+}
+
+var (
+	tclPlaces = strings.NewReplacer("$::env(HOME)", "$HOME", "$env(HOME)", "$HOME", "[file home]", "$HOME")
+	tclJoins  = lazyregexp.New(`\[file join [^\[\]]*\]`)
+	tclSets   = lazyregexp.New(`^set (\w+) ([^\[\]]+)$`)
+	tclFiles  = lazyregexp.New(`(?:^|[\s{])file (delete|rename|copy) ([^\[\]]+)`)
+)
 
 // does judges a line of a shell that does what the program does.
 func (d *doer) does(floor float64, line string) {

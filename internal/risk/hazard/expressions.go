@@ -94,7 +94,7 @@ func writtenAs(end string) (spelling, bool) {
 }
 
 // maxReading is how many steps are taken in a program.
-const maxReading = 200_000
+const maxReading = 150_000
 
 // read goes through the program: what its functions are given, and give, is known when it is read again.
 func (r *expressionReader) read() {
@@ -988,8 +988,8 @@ func (r *expressionReader) member(v said, name string) said {
 	} else {
 		full = "." + full
 	}
-	if len(full) > 200 {
-		full = full[len(full)-200:]
+	if len(full) > 96 {
+		full = full[len(full)-96:]
 	}
 	m := v
 	m.plain = ""

@@ -16,6 +16,12 @@ var rareLanguages = set("ocaml ocamlrun utop racket sbcl ecl clisp ccl guile csi
 // runningCalls are the calls by which a language runs a program.
 var runningCalls = lazyregexp.New(`(?i)\b(?:system|exec\w*|popen\w*|spawn\w*|shell\w*|run-program|run-process|run|sh|cmd|command|esyscmd|syscmd|startprocess|execute\w*|process\w*|system-command|open-pipe\*?)\b["'\]} ]*[\s(\[{:,]|\.!|\.execute\b|execute_process`)
 
+// endsOf is how the names of files end whose language these programs run.
+var endsOf = map[string]string{
+	"groovy": ".groovy", "groovysh": ".groovy", "kotlin": ".kts", "kotlinc": ".kts", "scala": ".scala", "scala-cli": ".scala", "amm": ".scala", "swift": ".swift", "ghci": ".hs", "ghc": ".hs", "runghc": ".hs",
+	"nim": ".nim", "crystal": ".cr", "jshell": ".java", "dart": ".dart", "tclsh": ".tcl", "wish": ".tcl", "expect": ".tcl", "elixir": ".exs", "iex": ".exs", "julia": ".jl",
+}
+
 // runsInWords judges what a text of such a language, among a program's words or on its input, has run.
 func (c *invocation) runsInWords() {
 	if !rareLanguages[c.name] {
@@ -26,6 +32,7 @@ func (c *invocation) runsInWords() {
 		texts = append(texts, a.text)
 	}
 	for _, text := range texts {
+		c.kept(1, asks, func() { c.programDoes(endsOf[c.name], text, c.at) })
 		if len(text) > 16<<10 || !runningCalls.MatchString(text) || !c.spend(len(text)) {
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Files of languages that are not parsed are read in one way: what they run, send and write
@@ -164,6 +166,7 @@ var homes = strings.NewReplacer("$ENV{HOME}", "$HOME", "$env(HOME)", "$HOME", "{
 func (s *shell) settingsText(text string) {
 	text = homes.Replace(text[:min(len(text), 32<<10)])
 	s.taskFile(text)
+	s.cmakeDoes(text)
 	tried := 0
 	for line := range strings.Lines(text) {
 		for i := 0; i < len(line) && tried < 40; {
@@ -188,6 +191,28 @@ func (s *shell) settingsText(text string) {
 	p.runsStrings("RUN") // whose strings are commands
 	s.namesPlaces(text)
 }
+
+// cmakeDoes judges what a file of CMake does to files: its words are a shell's, between brackets.
+func (s *shell) cmakeDoes(text string) {
+	var script strings.Builder
+	for _, m := range cmakeCalls.FindAllStringSubmatch(text, 256) {
+		words := strings.TrimSpace(m[3])
+		switch name := strings.ToUpper(m[2]); {
+		case strings.EqualFold(m[1], "set") && !strings.Contains(words, " "):
+			script.WriteString(m[2] + "=" + words + "\n")
+		case strings.EqualFold(m[1], "file") && (name == "REMOVE_RECURSE" || name == "REMOVE"):
+			script.WriteString("rm -rf " + words + "\n")
+		case strings.EqualFold(m[1], "file") && name == "RENAME":
+			script.WriteString("mv " + words + "\n")
+		}
+	}
+	if script.Len() > 0 {
+		s.kept(1, asksFrom, func() { s.command(script.String(), &s.at) })
+	}
+}
+
+// cmakeCalls are a file's own changes of files, and the names that it sets.
+var cmakeCalls = lazyregexp.New(`(?i)\b(set|file)\s*\(\s*(\w+)\s+([^()]*)\)`)
 
 // namesPlaces judges that a list of files, or settings, name a file of keys: whoever is given
 // them has it.
