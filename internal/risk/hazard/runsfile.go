@@ -155,6 +155,9 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		}
 	case isPlaybook(low, text):
 		a.playbook(text, at)
+	case isJustfile(low):
+		a.command(justLines(text), &at)
+		a.apart(at).taskFile(text)
 	case isTaskFile(base):
 		a.apart(at).taskFile(text)
 	case isSource:

@@ -86,6 +86,16 @@ func (t *intake) in(name, text string) {
 		for _, m := range rubyTakes.FindAllStringSubmatch(text, 64) {
 			t.add(m[1], ".rb")
 		}
+	case isJustfile(name):
+		for _, m := range justTaken.FindAllStringSubmatch(text, 64) {
+			if m[2] != "" {
+				t.add(m[2], "")
+			} else if m[1] != "" {
+				t.add(m[1]+".just", "")
+				t.add(m[1]+"/mod.just", "")
+				t.add(m[1]+"/justfile", "")
+			}
+		}
 	case isMakefile(name):
 		for _, m := range makeTakes.FindAllStringSubmatch(text, 64) {
 			for word := range strings.FieldsSeq(m[1]) {
