@@ -34,7 +34,7 @@ var arrows = map[string]string{
 	"internal/risk/hazard/corpus/build": "",
 	"internal/risk/model":               "internal/rawjson",
 	"internal/params":                   "internal/rawjson",
-	"internal/wording":                  "act",
+	"internal/wording":                  "act internal/visible",
 	"internal/content":                  "act internal/canon internal/rawjson",
 	"a2a/message":                       "act internal/canon internal/content internal/rawjson",
 	"internal/mcp/message":              "act internal/canon internal/content internal/rawjson",
@@ -91,7 +91,7 @@ var arrows = map[string]string{
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/regular internal/glob internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/yamldoc",
-	"internal/hook":     "internal/regular internal/lazyregexp act aos internal/content internal/jsonrpc internal/rawjson internal/secret",
+	"internal/hook":     "internal/wording internal/regular internal/lazyregexp act aos internal/content internal/jsonrpc internal/rawjson internal/secret",
 	"internal/secret":   "",
 	"internal/linear":   "",
 	"internal/datadir":  "",

@@ -481,6 +481,15 @@ type Reason struct {
 	// Terms are what an escalating rule asks of people; nil for one person,
 	// whoever may answer.
 	Terms *Terms
+	// Passages are what of a call an escalating rule about effects speaks of, for the person who
+	// is asked. They are words of the act, and are not recorded with the reason.
+	Passages []Passage
+}
+
+// Passage is a part of an act's texts, and what it would do.
+type Passage struct {
+	Does string // a sentence
+	Text string // in one line, masked and cut; empty where it stands at no one place
 }
 
 // categories are what reasons belong to in OWASP's Top 10 for Agentic Applications, by the

@@ -82,6 +82,10 @@ func appendResult(b []byte, d *act.Decision, modified []byte) []byte {
 		b = append(b, '"')
 		if h.Dialogue {
 			b = append(b, `,"dialogue":true`...)
+			if asked := wording.Asked(d); asked != "" {
+				b = append(b, `,"asked":`...)
+				b = rawjson.AppendString(b, asked)
+			}
 		}
 		b = append(b, '}')
 	}

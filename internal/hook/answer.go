@@ -64,7 +64,7 @@ func answerClaude(e *Event, o *outcome) Answer {
 		case act.Deny:
 			specific = specific.str("permissionDecision", "deny").str("permissionDecisionReason", o.reason)
 		case act.Escalate:
-			specific = specific.str("permissionDecision", "ask").str("permissionDecisionReason", o.reason)
+			specific = specific.str("permissionDecision", "ask").str("permissionDecisionReason", o.asked+forThis)
 		case act.Modify:
 			// Not "allow", which would pass by the user's own permissions: an agent
 			// could have any call approved by making reeve change a part of it.
@@ -163,8 +163,6 @@ func answerCursor(e *Event, o *outcome) Answer {
 		return obj(nil).str("additional_context", o.note).answer()
 	case o.effect == act.Allow:
 		return proceed.answer()
-	case e.Kind == Call && o.effect == act.Escalate:
-		return obj(nil).str("permission", "ask").str("user_message", o.reason).str("agent_message", o.reason).answer()
 	case e.Kind == Call, e.Kind == Fetched:
 		return obj(nil).str("permission", "deny").str("user_message", o.reason).str("agent_message", o.reason).answer()
 	case e.Kind == Result && e.Tool.MCP && (e.Name == "postToolUse" || e.Name == "afterMCPExecution"):
@@ -184,11 +182,14 @@ func answerCopilot(e *Event, o *outcome) Answer {
 	case o.effect == act.Allow:
 		return proceed.answer()
 	case e.Kind == Call:
-		out := obj(nil).str("permissionDecision", "deny")
-		if o.effect != act.Deny { // a changed call is the user's to approve, as for Claude Code
-			out = obj(nil).str("permissionDecision", "ask")
+		permission, reason := "deny", o.reason
+		switch o.effect {
+		case act.Escalate:
+			permission, reason = "ask", o.asked
+		case act.Modify: // the user's to approve, as for Claude Code
+			permission = "ask"
 		}
-		out = out.str("permissionDecisionReason", o.reason)
+		out := obj(nil).str("permissionDecision", permission).str("permissionDecisionReason", reason)
 		if o.effect == act.Modify {
 			out = out.raw("modifiedArgs", o.input)
 		}

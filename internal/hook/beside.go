@@ -89,7 +89,7 @@ func (e *Event) judgeBeside(ctx context.Context, turn, call string, ask func(con
 
 // held is a decision about what goes with an event, as one about the event.
 func (e *Event) held(d *Decision, why string) *Decision {
-	return &Decision{Effect: act.Deny, Message: sentences(why, d.Message), Instead: d.Instead, Codes: d.Codes, ID: d.ID}
+	return &Decision{Effect: act.Deny, Message: sentences(why, d.said()), Instead: d.Instead, Codes: d.Codes, ID: d.ID}
 }
 
 // geminiContents is what Gemini CLI writes before the files that a prompt names.

@@ -8,6 +8,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 )
 
 // filesChanged is the code for what an agent goes by, and nobody has agreed to.
@@ -49,6 +50,8 @@ func ReadDecision(answer []byte) (*Decision, error) {
 	if effect == act.Deny && slices.Contains(d.Codes, held) {
 		d.Effect, d.Approval = act.Escalate, data.Get("approval").Get("id").Text()
 		d.Dialogue = data.Get("approval").Get("dialogue").Bool()
+		d.Asked = data.Get("approval").Get("asked").Text()
+		d.Message = strings.TrimSpace(strings.TrimSuffix(d.Message, wording.MustAgree))
 	}
 	return d, nil
 }
@@ -79,9 +82,8 @@ func DecisionOf(d *act.Decision, modified []byte) *Decision {
 	}
 	h.Message = strings.Join(said, " ")
 	if d.Effect == act.Escalate {
-		h.Message = sentences(h.Message, "A person must agree first.")
 		if d.Approval != nil {
-			h.Approval, h.Dialogue = d.Approval.ID, d.Approval.Dialogue
+			h.Approval, h.Dialogue, h.Asked = d.Approval.ID, d.Approval.Dialogue, wording.Asked(d)
 		}
 	}
 	return h

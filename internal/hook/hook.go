@@ -25,6 +25,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/wording"
 )
 
 // MaxInput is how many bytes of one event are read. An event beyond it is not
@@ -214,6 +215,7 @@ type Decision struct {
 	ID       string // the record's position
 	Approval string // the id of what is held for people
 	Dialogue bool   // the agent's own user may answer it
+	Asked    string // what that user is told; empty for the message
 	Modified []byte // the whole request as it may pass, with the effect Modify
 	// Conditions are what should be known of what passes.
 	Conditions []string
@@ -233,6 +235,7 @@ type Answer struct {
 type outcome struct {
 	effect act.Effect // never one that the agent cannot be told
 	reason string
+	asked  string   // what the agent's user reads, who is asked
 	input  []byte   // the changed arguments
 	texts  []string // the changed texts, one for each of the event's
 	note   string   // what the model should know of a result that it may read
@@ -281,25 +284,52 @@ func (e *Event) outcome(d *Decision) outcome {
 		}
 	case act.Escalate:
 		if e.Kind == Call && d.Dialogue && e.Agent.asks(e) {
+			o.asked = d.asked()
 			return o
 		}
 		o.effect = act.Deny
-		if d.Approval != "" {
-			// The model reads this: how people answer is not told to it.
-			o.reason = sentences(o.reason, "A person is asked. Once they have agreed, try the same again.")
-		}
 	}
 	return o
 }
 
-// reason is what a person and a model read about a decision.
-func (d *Decision) reason() string {
-	r := d.Message
-	for _, instead := range d.Instead {
-		r = sentences(r, "Instead: "+instead)
+// asked is what the agent's user reads who is asked about a call: what it would do, and not what
+// the agent could do instead.
+func (d *Decision) asked() string {
+	r := d.Asked
+	if r == "" {
+		r = d.Message
 	}
 	if r == "" {
-		r = "The policy does not allow this."
+		r = "The policy wants a person to agree to this."
+	}
+	if d.ID != "" {
+		r += " (reeve, decision " + d.ID + ")"
+	}
+	return r
+}
+
+// forThis says beside a question how far the answer goes, where the user alone reads it. How
+// people answer elsewhere is told to no model, so no command is named.
+const forThis = " A yes here counts for this one call; at a terminal you may agree for the session."
+
+// said is what was decided and why. How people answer is not told to a model.
+func (d *Decision) said() string {
+	switch {
+	case d.Effect == act.Escalate && d.Approval != "":
+		return sentences(d.Message, "A person is asked. Once they have agreed, try the same again.")
+	case d.Effect == act.Escalate:
+		return sentences(d.Message, wording.MustAgree)
+	case d.Message == "":
+		return "The policy does not allow this."
+	}
+	return d.Message
+}
+
+// reason is what a model reads about a decision, and a person who looks at what it was told.
+func (d *Decision) reason() string {
+	r := d.said()
+	if len(d.Instead) > 0 {
+		r = sentences(r, "Instead: "+strings.Join(d.Instead, " "))
 	}
 	if d.ID != "" {
 		r += " (reeve, decision " + d.ID + ")"

@@ -56,9 +56,9 @@ var agents = []*Agent{
 			"afterFileEdit": Ignored, "afterTabFileEdit": Ignored, "afterAgentThought": Ignored, "stop": Ignored, "subagentStop": Ignored,
 			"preCompact": Ignored, "workspaceOpen": Ignored,
 		},
-		read: readCursor, answer: answerCursor,
-		asks:    func(e *Event) bool { return e.Name == "beforeShellExecution" || e.Name == "beforeMCPExecution" },
-		changes: never,
+		// Cursor takes "ask" before commands and calls of MCP tools, and in a mode that reviews by
+		// itself it runs such a call without asking anybody: so people are asked elsewhere.
+		read: readCursor, answer: answerCursor, asks: never, changes: never,
 	},
 	{
 		ID: "copilot", Name: "GitHub Copilot", Provider: "GitHub", URL: "https://github.com/features/copilot",

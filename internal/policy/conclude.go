@@ -13,6 +13,7 @@ import (
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/risk/hazard"
 	"reeve.example/reeve/internal/session"
+	"reeve.example/reeve/internal/words"
 )
 
 // conclude makes the verdict of the rules that matched: the strictest wins,
@@ -148,6 +149,9 @@ func (e *evaluation) reasons(dst []act.Reason, m *match) []act.Reason {
 		told += " Who agrees lets the tool use this for the rest of the session."
 	}
 	reason := act.Reason{Rule: r.name, Code: r.code, Traces: traces, Message: r.reason, Instead: r.instead, Effect: r.effect, Observe: m.observed(), Terms: r.terms}
+	if r.effects != nil && r.effect == act.Escalate {
+		reason.Passages = e.passages(r)
+	}
 	if told != "" && reason.Message == "" {
 		reason.Message = "The rule " + r.name + " applies."
 	}
@@ -246,6 +250,35 @@ func (e *evaluation) beside(r *rule) (told string) {
 	}
 	return told
 }
+
+// passages are the parts of a call's texts that would do what a rule is about.
+func (e *evaluation) passages(r *rule) (list []act.Passage) {
+	for _, f := range e.assess().Findings {
+		if f.Beside || !r.names(f) { // what stands in no text of the call the message tells
+			continue
+		}
+		p := act.Passage{Does: f.Message}
+		for i := range e.in.Action.Content {
+			if l := &e.in.Action.Content[i]; l.Pointer == f.Pointer && f.Start >= 0 && f.Start < f.End && f.End <= len(l.Text) {
+				p.Text = words.Shorten(strings.Join(strings.Fields(hush(l.Text[f.Start:f.End])), " "), maxPassage)
+				break
+			}
+		}
+		if !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+		if len(list) == maxPassages {
+			break
+		}
+	}
+	return list
+}
+
+// Bounds of what a person reads of a call in one sentence.
+const (
+	maxPassages = 3
+	maxPassage  = 160 // bytes
+)
 
 // maxHazards is how many of a call's hazards one rule gives as reasons.
 const maxHazards = 8

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/visible"
 )
 
 // Each lists a text of the reasons that count, each text once, in their order. Rules
@@ -56,12 +57,49 @@ func Few(list []string) []string { return list[:min(len(list), Most)] }
 // empty where they say nothing.
 func Why(d *act.Decision) string { return strings.Join(Few(Deciding(d, Said)), " ") }
 
+// MustAgree ends what is said of a held act.
+const MustAgree = "A person must agree first."
+
+// Asked is what the person is told who is asked about a held act where the agent works: what of
+// it does what, and why they are asked. It is empty where no rule names a part of the act.
+func Asked(d *act.Decision) string {
+	var does []string              // sentences, in their order
+	texts := map[string][]string{} // the parts that do so
+	for i := range d.Reasons {
+		r := &d.Reasons[i]
+		if r.Observe || r.Effect != d.Effect {
+			continue
+		}
+		for _, p := range r.Passages {
+			said := strings.TrimSuffix(p.Does, ".")
+			if !slices.Contains(does, said) {
+				does = append(does, said)
+			}
+			if text := visible.Lines(p.Text); text != "" && !slices.Contains(texts[said], text) {
+				texts[said] = append(texts[said], text)
+			}
+		}
+	}
+	var b strings.Builder
+	for _, said := range Few(does) {
+		b.WriteString(said)
+		if parts := texts[said]; len(parts) > 0 {
+			b.WriteString(": `" + strings.Join(parts, "`, `") + "`")
+		}
+		b.WriteString(". ")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return b.String() + Why(d)
+}
+
 // Message is Why, and says by itself what follows from the decision.
 func Message(d *act.Decision) string {
 	why := Why(d)
 	switch {
 	case why != "" && d.Effect == act.Escalate:
-		return why + " A person must agree first."
+		return why + " " + MustAgree
 	case why != "":
 		return why
 	case d.Effect == act.Allow:

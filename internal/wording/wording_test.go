@@ -38,6 +38,33 @@ func TestWording(t *testing.T) {
 	}
 }
 
+// TestAsked: who is asked reads what of the act does what, on one line, and why they are asked.
+func TestAsked(t *testing.T) {
+	held := func(message string, passages ...act.Passage) act.Reason {
+		return act.Reason{Effect: act.Escalate, Message: message, Passages: passages}
+	}
+	push := act.Passage{Does: "It is rewritten.", Text: "git push -f"}
+	note := held("Watched.", act.Passage{Does: "It watches.", Text: "x"})
+	note.Observe = true
+	for _, tt := range []struct {
+		reasons []act.Reason
+		want    string
+	}{
+		{nil, ""},
+		{[]act.Reason{held("No.")}, ""},
+		{[]act.Reason{note}, ""},
+		{[]act.Reason{{Effect: act.Allow, Passages: []act.Passage{push}}}, ""},
+		{[]act.Reason{held("Others use it", push), note}, "It is rewritten: `git push -f`. Others use it."},
+		{[]act.Reason{held("A.", push, act.Passage{Does: "It is rewritten.", Text: "git push -d b"}), held("B.", push)}, "It is rewritten: `git push -f`, `git push -d b`. A. B."},
+		{[]act.Reason{held("A.", act.Passage{Does: "It is deleted."})}, "It is deleted. A."},
+		{[]act.Reason{held("A.", act.Passage{Does: "It is run.", Text: "a\x1b[2K\u202eb"})}, "It is run: `a⟨U+001B⟩[2K⟨U+202E⟩b`. A."},
+	} {
+		if got := Asked(&act.Decision{Effect: act.Escalate, Reasons: tt.reasons}); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestFigures(t *testing.T) {
 	for score, want := range map[float64]string{0: "0", 0.85: "0.85", 1: "1", math.NaN(): "1", math.Inf(-1): "1", 0.00001: "0.00001"} {
 		if got := string(AppendScore(nil, score)); got != want {
