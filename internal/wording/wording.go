@@ -81,7 +81,9 @@ func Asked(d *act.Decision) string {
 		}
 	}
 	var b strings.Builder
+	why := Why(d)
 	for _, said := range Few(does) {
+		why = strings.Replace(why, " "+said+".", "", 1) // a rule's message may say it, too
 		b.WriteString(said)
 		if parts := texts[said]; len(parts) > 0 {
 			b.WriteString(": `" + strings.Join(parts, "`, `") + "`")
@@ -91,7 +93,7 @@ func Asked(d *act.Decision) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return b.String() + Why(d)
+	return b.String() + why
 }
 
 // Message is Why, and says by itself what follows from the decision.

@@ -56,6 +56,7 @@ func TestAsked(t *testing.T) {
 		{[]act.Reason{{Effect: act.Allow, Passages: []act.Passage{push}}}, ""},
 		{[]act.Reason{held("Others use it", push), note}, "It is rewritten: `git push -f`. Others use it."},
 		{[]act.Reason{held("A.", push, act.Passage{Does: "It is rewritten.", Text: "git push -d b"}), held("B.", push)}, "It is rewritten: `git push -f`, `git push -d b`. A. B."},
+		{[]act.Reason{held("Others use it. It is rewritten.", push)}, "It is rewritten: `git push -f`. Others use it."},
 		{[]act.Reason{held("A.", act.Passage{Does: "It is deleted."})}, "It is deleted. A."},
 		{[]act.Reason{held("A.", act.Passage{Does: "It is run.", Text: "a\x1b[2K\u202eb"})}, "It is run: `a⟨U+001B⟩[2K⟨U+202E⟩b`. A."},
 	} {
