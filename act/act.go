@@ -342,8 +342,15 @@ type Action struct {
 	// Cluster is the cluster that kubectl speaks to where nobody names one; empty where reeve did not look,
 	// or where it is not on this machine.
 	Cluster string
-	GoesBy  *GoesBy   // the files that the agent goes by there; nil where it does not say
-	SaidAt  time.Time // the caller's timestamp; zero when none
+	// Secrets are the files at and below that folder, and below folders that the act names, that hold
+	// secrets by their names and by what stands in them, as paths. HoldsSecret reports whether a text holds
+	// a value of one of them, and SecretFor whether one of them names a host. Only where reeve looked.
+	Secrets     []string
+	HoldsSecret func(text string) bool
+	SecretFor   func(host string) bool
+
+	GoesBy *GoesBy   // the files that the agent goes by there; nil where it does not say
+	SaidAt time.Time // the caller's timestamp; zero when none
 	// Places are the names by which a file is known on this machine, whatever it is called:
 	// where its links lead, and, if it is there, which one it is. nil where the act's files are not looked at.
 	Places func(path string) []string

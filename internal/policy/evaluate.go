@@ -383,9 +383,10 @@ func (e *evaluation) assess() *hazard.Assessment {
 			}
 			e.hazards = call.Assess(e.table)
 			through := e.in.Session.Tunnelled != nil && e.in.Session.Tunnelled(e.call.Ports)
+			held := e.in.Session.Held.With(hazard.Held{Holds: e.in.Action.HoldsSecret, Knows: e.in.Action.SecretFor})
 			switch {
-			case e.in.Session.Held.Holds != nil && e.hazards.Speaks:
-				e.hazards = call.Telling(e.table, e.in.Session.Held, through)
+			case held.Holds != nil && e.hazards.Speaks:
+				e.hazards = call.Telling(e.table, held, through)
 			case through:
 				e.hazards = call.Through(e.table)
 			}
@@ -489,8 +490,11 @@ func (e *evaluation) sendsKept() {
 		return
 	}
 	for _, name := range e.hazards.Sent {
-		if e.in.Session.Kept(name) {
-			e.hazards = e.hazards.With(hazard.SendsKept(name))
+		for _, as := range []string{name, hazard.Along(name)} {
+			if e.in.Session.Kept(as) {
+				e.hazards = e.hazards.With(hazard.SendsKept(as))
+				break
+			}
 		}
 	}
 }

@@ -226,6 +226,21 @@ func Squeeze(text string) string {
 	return string(b)
 }
 
+// Pieces are the parts by which a value is known, squeezed. Who sends one of them has sent what the rest
+// can be guessed from, or sends the rest by another call.
+func Pieces(value string) (parts []string) {
+	const least = 12
+	squeezed := Squeeze(value)
+	if len(squeezed) < 2*least {
+		return []string{squeezed}
+	}
+	for n := len(squeezed) / least; n > 0; n-- {
+		size := len(squeezed) / n
+		parts, squeezed = append(parts, squeezed[:size]), squeezed[size:]
+	}
+	return parts
+}
+
 // Spellings are the texts, squeezed, that a text may stand for: itself, forwards and backwards, without its
 // escapes, and what runs of base64 and base 16 in it decode to, twice.
 func Spellings(text string) (all []string) {

@@ -373,6 +373,8 @@ func (s *State) kept(st *Step, read *hazard.Reading) {
 	for _, pair := range does.Copied {
 		if s.Kept(pair[0]) || slices.Contains(holds, pair[0]) {
 			holds = append(slices.Clip(holds), pair[1])
+		} else if along := hazard.Along(pair[0]); s.Kept(along) || slices.Contains(holds, along) {
+			holds = append(slices.Clip(holds), hazard.Along(pair[1]))
 		}
 	}
 	for _, f := range read.Written() {

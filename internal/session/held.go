@@ -24,7 +24,6 @@ const classWhole = 'Y'
 const (
 	maxHeldValues = 128 // digests
 	maxHeldHosts  = 32
-	pieceOf       = 12 // letters and digits of a part of a long value
 )
 
 // KeyedBy gives the state the node's key for the digests of values. Without one none are kept, and
@@ -87,7 +86,7 @@ func (s *State) Disclosed(st *Step, a *act.Action, edits []act.Edit) {
 		}
 		found, at := risk.Held(bare(editedText(l, edits)))
 		for _, v := range found {
-			for _, piece := range pieces(risk.Squeeze(v)) {
+			for _, piece := range risk.Pieces(v) {
 				if values < maxHeldValues && !s.holdsAt(piece, len(piece)) {
 					values++
 					st.files = append(st.files, s.tailOf(piece), s.wholeOf(piece))
@@ -105,19 +104,6 @@ func (s *State) Disclosed(st *Step, a *act.Action, edits []act.Edit) {
 		st.files = append(st.files, factOf(factHeld, "", 1))
 	}
 	st.facts = append(st.facts, st.files...)
-}
-
-// pieces are the parts by which a value is known. Who sends one of them has sent what can be guessed
-// from, or has sent the rest by another call.
-func pieces(squeezed string) (parts []string) {
-	if len(squeezed) < 2*pieceOf {
-		return []string{squeezed}
-	}
-	for n := len(squeezed) / pieceOf; n > 0; n-- {
-		size := len(squeezed) / n
-		parts, squeezed = append(parts, squeezed[:size]), squeezed[size:]
-	}
-	return parts
 }
 
 // editedText is the text of a leaf as the model gets it.

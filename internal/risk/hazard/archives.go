@@ -17,8 +17,12 @@ func (c *invocation) archive() flow {
 		}
 	}
 	dir := ""
+	leftOut := c.patternsLeftOut()
 	for i, a := range c.args {
 		t := a.text
+		if leftOut[i] {
+			continue
+		}
 		if c.name == "tar" && i > 0 && listed("-C --directory", c.args[i-1].text) {
 			dir = t
 			continue
@@ -45,6 +49,7 @@ func (c *invocation) archive() flow {
 			}
 			out.taint |= f.taint &^ fromFile
 		}
+		out.taint |= c.takesAlong(t)
 	}
 	if c.packsUp() {
 		out.taint |= fromFile
@@ -54,6 +59,18 @@ func (c *invocation) archive() flow {
 		c.packsInto(out)
 	}
 	return out
+}
+
+// patternsLeftOut are the places of the words that say what does not come into the archive.
+func (c *invocation) patternsLeftOut() map[int]bool {
+	left := map[int]bool{}
+	for i, a := range c.args {
+		if i == 0 || strings.HasPrefix(a.text, "-") {
+			continue
+		}
+		left[i] = listed("-x --exclude -xr", c.args[i-1].text) || c.name == "zip" && left[i-1]
+	}
+	return left
 }
 
 // unpacks remembers the folder into which an archive is unpacked that was downloaded.
@@ -119,8 +136,11 @@ func (c *invocation) packsInto(content flow) {
 		if name != "-" {
 			content.known = false
 			c.putFile(name, content)
-			if content.taint&(fromSecret|fromSystem) != 0 {
+			switch {
+			case content.taint&(fromSecret|fromSystem) != 0:
 				c.keepsIn(name) // whole homes hold them, too
+			case content.taint&fromAlong != 0:
+				c.keeps(Along(scriptName(name)))
 			}
 		}
 		return

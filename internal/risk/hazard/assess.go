@@ -166,6 +166,7 @@ type assessor struct {
 	branch    string            // that is checked out there, if that is known
 	unkept    []string          // files of secrets there that the repository would take in: see act.Action
 	swept     *act.Swept        // what git clean would take there; nil if that is not known
+	private   []string          // files of secrets there, and below: see act.Action
 	stores    []act.Stores      // what is here of the data of projects, by their own files
 	chosen    string            // the cluster that is spoken to where none is named, if it is one of this machine
 	moved     bool              // a command may have checked out another one
@@ -352,6 +353,10 @@ func SendsKept(name string) Finding {
 			Message: "The call pushes a repository to which this session added a file of secrets, such as .env. git rm --cached takes that out, and a line in .gitignore keeps it out."}
 	}
 	t := Default().effects["exfil.secret"]
+	if archive, ok := strings.CutPrefix(name, Along("")); ok {
+		return Finding{Beside: true, Code: "exfil.secret", Category: t.category, Technique: t.technique, Weight: 0.6,
+			Message: fmt.Sprintf("The call sends %.80q, into which this session packed a folder with a file of secrets.", archive)}
+	}
 	return Finding{Beside: true, Code: "exfil.secret", Category: t.category, Technique: t.technique, Weight: t.weight,
 		Message: fmt.Sprintf("The call sends %.80q, into which this session put what a place of secrets holds.", name)}
 }

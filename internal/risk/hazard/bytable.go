@@ -155,7 +155,7 @@ func (c *invocation) asWhole(folder string) (t taint) {
 	if f := normalPath(folder).text; c.holdsSecrets(f) || builtin().places.above[strings.TrimSuffix(f, "/*")] {
 		t |= fromSecret | fromPlace
 	}
-	return t
+	return t | c.takesAlong(folder)
 }
 
 // servesFolder judges that a folder, or the one that the command is in, is served to others.

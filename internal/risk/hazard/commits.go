@@ -191,6 +191,10 @@ func KeptAs(p string) (names []string) {
 	return append(names, workTree)
 }
 
+// Along is the name by which it is known of an archive that files of secrets came into it with the folder
+// that they lie in: whoever sends it is asked, as with the folder.
+func Along(name string) string { return "along:" + name }
+
 // KeepsSecrets reports whether a file is, by where it lies, one that is there for secrets.
 func KeepsSecrets(p string) bool {
 	pl := placeOf(normalPath(p).text)

@@ -33,6 +33,7 @@ const (
 	fromAnything                   // such a program, of which nobody has said that it prints paths alone
 	fromCode                       // such a program, which is code of somebody's own, and no tool that people know
 	fromTyped                      // is a value of a place of secrets, which a model has read there and typed: see Held
+	fromAlong                      // holds a folder with files of secrets that nothing named
 	fromFilter                     // a filter has made another text of it, which is not known
 )
 
@@ -126,6 +127,8 @@ func (s *shell) sent(f flow, at span) {
 	switch {
 	case f.taint&fromSecret != 0, f.taint&fromTyped != 0 && !s.toOwn:
 		s.report("exfil.secret", 0, at)
+	case f.taint&fromAlong != 0:
+		s.report("exfil.secret", 0.6, at)
 	case f.taint&fromSystem != 0:
 		s.report("exfil.bulk", 0, at)
 	case f.taint&fromStore != 0 && s.bare:

@@ -1,8 +1,11 @@
 package hazard
 
 import (
+	"path"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/act"
 )
 
 // Held is what a session knows of the secrets that its model has read, and could type. The zero Held
@@ -14,6 +17,20 @@ type Held struct {
 
 // in reports whether a text holds a value that was read before.
 func (h Held) in(text string) bool { return h.Holds != nil && h.Holds(text) }
+
+// With knows what either of two does.
+func (h Held) With(other Held) Held {
+	if h.Holds == nil {
+		return other
+	}
+	if other.Holds == nil {
+		return h
+	}
+	return Held{
+		Holds: func(text string) bool { return h.Holds(text) || other.Holds(text) },
+		Knows: func(host string) bool { return h.Knows(host) || other.Knows(host) },
+	}
+}
 
 // own reports whether a host is one that may have the secrets: of one's own machine and networks, of
 // which a place of secrets tells, or that the user named. A host that a variable says was not typed.
@@ -127,7 +144,7 @@ func (c *invocation) hostsTold() (hosts []host) {
 		if option, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(option, "--") {
 			t = v
 		}
-		told := listed("-h --host --hostname --server --url --endpoint --endpoint-url -b --broker", c.optionOf(i))
+		told := listed("-h --host --hostname --server --url --endpoint --endpoint-url --broker", c.optionOf(i))
 		if strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") {
 			continue
 		}
@@ -187,4 +204,80 @@ func (p *program) tellsTyped(text string) {
 		weight = 0.6
 	}
 	p.report("exfil.secret", weight, p.at)
+}
+
+// takesAlong judges that a folder is sent, or packed, as a whole in which files of secrets lie that nothing names
+// and nothing leaves out.
+func (c *invocation) takesAlong(folder string) (t taint) {
+	at := folder
+	if q := c.from(folder); q != "" {
+		at = q
+	}
+	at = normalPath(strings.TrimSuffix(strings.TrimSuffix(at, "*"), "/")).text
+	if at == "" || len(c.private) == 0 || c.other || strings.ContainsAny(folder, "$`:") {
+		return 0
+	}
+	for _, file := range c.private {
+		below, ok := strings.CutPrefix(file, strings.TrimSuffix(at, "/")+"/")
+		hidden := strings.HasSuffix(folder, "*") && strings.HasPrefix(below, ".")
+		if ok && !hidden && !c.leavesOut(below) {
+			return fromAlong
+		}
+	}
+	return 0
+}
+
+// leavesOut reports whether a command is told to leave a file out: by its name or a pattern of it, or by
+// what Git ignores.
+func (c *invocation) leavesOut(file string) bool {
+	for i, a := range c.args {
+		option, value, joined := strings.Cut(a.text, "=")
+		if !joined && i+1 < len(c.args) {
+			value = c.args[i+1].text
+		}
+		switch {
+		case listed("--exclude-vcs-ignores --exclude-from --exclude-ignore --ignore-file --files-from -X", option), listed("--filter -f", option) && strings.Contains(value, "ignore"):
+			return true
+		case listed("--exclude -x -xr --ignore --exclude-dir", option):
+			patterns := strings.Fields(strings.Trim(value, "'\""))
+			for j := i + 2; c.name == "zip" && j < len(c.args) && !strings.HasPrefix(c.args[j].text, "-"); j++ {
+				patterns = append(patterns, c.args[j].text)
+			}
+			for _, pattern := range patterns {
+				pattern = strings.Trim(strings.TrimPrefix(pattern, "./"), "/")
+				if ok, _ := path.Match(pattern, path.Base(file)); ok || pattern == file || strings.HasPrefix(file, pattern+"/") || strings.HasSuffix(pattern, "/*") && strings.HasPrefix(file, strings.TrimSuffix(pattern, "*")) {
+					return true
+				}
+			}
+		case strings.HasPrefix(option, "-xr!") || strings.HasPrefix(option, "-x!"):
+			if ok, _ := path.Match(option[strings.IndexByte(option, '!')+1:], path.Base(file)); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maySend are programs that pack, copy to others, or speak to them.
+var maySend = set(`tar bsdtar gtar zip 7z 7za 7zz rar ar cpio pax scp rsync rclone sftp lftp ftp smbclient gsutil azcopy s3cmd s5cmd mc restic borg croc wormhole ipfs repomix magic-wormhole nc ncat netcat socat ssh telnet
+	curl wget http https xh httpie curlie aria2c websocat gh glab hub aws gcloud az git mail mailx mutt sendmail dig nslookup host ping openssl python python3 node deno bun ruby perl php lua go cargo java dotnet`)
+
+// MaySend is a quick look at whether a call may send something.
+func MaySend(a *act.Action) bool {
+	tool := words(a.Canonical)
+	if anyOf(tool, sendingTools) || anyOf(tool, outward) || anyOf(tool, fetchingTools) {
+		return true
+	}
+	for i := range a.Content {
+		text := a.Content[i].Text
+		if strings.Contains(text, "://") {
+			return true
+		}
+		for word := range strings.FieldsFuncSeq(text[:min(len(text), 64<<10)], func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`;|&()/", r) }) {
+			if maySend[word] {
+				return true
+			}
+		}
+	}
+	return false
 }

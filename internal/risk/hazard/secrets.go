@@ -183,7 +183,7 @@ func (s *shell) leaked(t taint, tells bool) {
 	switch {
 	case t&fromPlace != 0, tells && t&fromSecret != 0 && t&(fromFile|fromKeeper) != 0:
 		s.report("exfil.secret", 0, s.at)
-	case tells && t&fromSecret != 0:
+	case tells && t&fromSecret != 0, t&fromAlong != 0:
 		s.report("exfil.secret", 0.6, s.at)
 	}
 }

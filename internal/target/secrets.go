@@ -1,0 +1,136 @@
+package target
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/regular"
+	"reeve.example/reeve/internal/risk"
+	"reeve.example/reeve/internal/risk/hazard"
+)
+
+// Bounds of the look for files of secrets.
+const (
+	maxLooked      = 4096 // entries of all folders
+	maxLookedBelow = 4    // folders below one
+	maxRoots       = 4
+	maxSecretFiles = 16
+	maxSecretFile  = 64 << 10
+)
+
+// passedOver are folders of which nobody means the keys that lie in them: of packages, of tests.
+var passedOver = map[string]bool{".git": true, "node_modules": true, "vendor": true, ".venv": true, "venv": true, "site-packages": true, "testdata": true, "fixtures": true, "__fixtures__": true, "__pycache__": true}
+
+// Secrets notes in an act which files of secrets lie where it works, and what stands in them, where it may
+// send something: a folder takes them along that is sent as a whole, and what they hold is secret however
+// the agent has come to know it.
+func Secrets(a *act.Action) {
+	a.Secrets, a.HoldsSecret, a.SecretFor = nil, nil, nil
+	if !a.IsCall() || !hazard.MaySend(a) {
+		return
+	}
+	look := lookOut{left: maxLooked}
+	for _, root := range rootsOf(a) {
+		look.below(root, 0)
+	}
+	a.Secrets = look.found
+	if look.found == nil {
+		return
+	}
+	a.HoldsSecret = func(text string) bool {
+		if len(look.values) == 0 || len(text) < risk.MinHeld {
+			return false
+		}
+		for _, spelled := range risk.Spellings(text) {
+			if slices.ContainsFunc(look.values, func(piece string) bool { return strings.Contains(spelled, piece) }) {
+				return true
+			}
+		}
+		return false
+	}
+	a.SecretFor = func(host string) bool { return slices.Contains(look.hosts, strings.ToLower(host)) }
+}
+
+// rootsOf are the folder of a call, and those that its words name.
+func rootsOf(a *act.Action) (roots []string) {
+	folders := hazard.Folders(a)
+	if len(folders) != 1 || !filepath.IsAbs(folders[0]) {
+		return nil
+	}
+	roots = []string{filepath.Clean(folders[0])}
+	for i := range a.Content {
+		for _, word := range hazard.Names(a.Content[i].Text[:min(len(a.Content[i].Text), maxSecretFile)]) {
+			if len(roots) == maxRoots || !strings.Contains(word, "/") && word != ".." {
+				continue
+			}
+			if rest, ok := strings.CutPrefix(word, "~/"); ok {
+				word = filepath.Join(homeFolder(), rest)
+			}
+			if !filepath.IsAbs(word) {
+				word = filepath.Join(roots[0], word)
+			}
+			word = filepath.Clean(word)
+			if strings.Count(word, string(filepath.Separator)) < 3 || slices.ContainsFunc(roots, func(r string) bool { return word == r || strings.HasPrefix(word, r+string(filepath.Separator)) }) {
+				continue
+			}
+			if info, err := os.Stat(word); err == nil && info.IsDir() {
+				roots = append(roots, word)
+			}
+		}
+	}
+	return roots
+}
+
+var homeFolder = sync.OnceValue(func() string { home, _ := os.UserHomeDir(); return home })
+
+// lookOut looks for files of secrets.
+type lookOut struct {
+	left          int
+	found         []string
+	values, hosts []string
+}
+
+func (l *lookOut) below(dir string, depth int) {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	entries, _ := folder.ReadDir(min(l.left, maxListed))
+	folder.Close()
+	l.left -= len(entries)
+	for _, e := range entries {
+		at := filepath.Join(dir, e.Name())
+		switch {
+		case l.left <= 0 || len(l.found) == maxSecretFiles:
+			return
+		case e.Type()&fs.ModeType == 0 && hazard.InProjects(e.Name()):
+			l.file(at)
+		case e.IsDir() && depth < maxLookedBelow && !passedOver[e.Name()]:
+			l.below(at, depth+1)
+		}
+	}
+}
+
+// file notes one that holds something: an example of one, or one of which all values are usual words,
+// holds no secret.
+func (l *lookOut) file(at string) {
+	data, err := regular.Read(at, maxSecretFile)
+	if err != nil {
+		return
+	}
+	text := string(data)
+	values, hosts := risk.Held(text)
+	sure := slices.ContainsFunc(risk.Scan(text, risk.Secret, nil), func(f risk.Finding) bool { return f.Score >= 0.5 })
+	if len(values) == 0 && !sure {
+		return
+	}
+	l.found, l.hosts = append(l.found, at), append(l.hosts, hosts...)
+	for _, v := range values {
+		l.values = append(l.values, risk.Pieces(v)...)
+	}
+}
