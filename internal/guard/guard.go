@@ -479,7 +479,6 @@ func (g *Guard) decide(ctx context.Context, a *act.Action, q With) (d act.Decisi
 		}
 	}
 	target.Look(a)
-	target.Secrets(a)
 	read := hazard.Read(a)
 	g.defend(a, read)
 	if g.cfg.Score != nil && a.IsCall() {

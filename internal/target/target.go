@@ -25,10 +25,11 @@ const (
 )
 
 // Look notes what the disk says of an act: where its words lead, what is checked out, what Git would take
-// in, and where the data is that it may take away.
+// in, where the data is that it may take away, and which secrets lie where it may send something.
 func Look(a *act.Action) {
 	a.Branch, a.Links, a.Unkept = Branch(a), Links(a), Unkept(a)
 	a.Stores, a.Cluster, a.Swept = Stores(a), Cluster(a), Swept(a)
+	Secrets(a)
 }
 
 // What tells in one line what an act would do. masked is the request as it is kept, of
