@@ -101,10 +101,10 @@ func (f *forger) inPostgres(url string) {
 			f.Fatal(err)
 		}
 		defer c.Close(ctx)
-		if _, err := c.Exec(ctx, "SET search_path = reeve"); err == nil {
-			_, err = c.Exec(ctx, text, args...)
+		if _, err := c.Exec(ctx, "SET search_path = reeve"); err != nil {
+			f.Fatal(err)
 		}
-		if err != nil {
+		if _, err := c.Exec(ctx, text, args...); err != nil {
 			f.Fatalf("%s: %v", text, err)
 		}
 	}

@@ -244,7 +244,7 @@ func (e *evaluation) beside(r *rule) (told string) {
 		return ""
 	}
 	for _, f := range e.assess().Findings {
-		if r.names(f) && !strings.Contains(told, f.Message) && len(told) < maxReason/4 {
+		if r.names(f) && !strings.Contains(r.reason+told, f.Message) && len(told) < maxReason/4 {
 			told += " " + f.Message
 		}
 	}
