@@ -190,7 +190,7 @@ func (v *verification) beside(ctx context.Context, c reeve.Config, store store.S
 	case unsealed:
 		fmt.Fprintln(w, "what lies beside the ledger bears no seals yet: an earlier version wrote it, and the next start of a node seals it")
 	case len(problems) == 0:
-		fmt.Fprintln(w, "what lies beside the ledger holds: approvals, agents, API keys and the rest are as they were last written")
+		fmt.Fprintln(w, "what lies beside the ledger holds, too: approvals, agents, API keys and the rest are as they were last written")
 	default:
 		fmt.Fprintln(w, "what lies beside the ledger DOES NOT HOLD:")
 		for _, p := range problems {
