@@ -58,7 +58,7 @@ REF=${OTHER_SECRET}
 
 // TestHeldIsBounded: a file without end costs as much as its beginning.
 func TestHeldIsBounded(t *testing.T) {
-	values, hosts := Held(strings.Repeat("TOK" + "EN=k3j4h5g6f7d8\nHOST=a.acme.example\n", 100_000))
+	values, hosts := Held(strings.Repeat("TOK"+"EN=k3j4h5g6f7d8\nHOST=a.acme.example\n", 100_000))
 	if len(values) > maxHeld || len(hosts) > maxHeld {
 		t.Errorf("%d values, %d hosts", len(values), len(hosts))
 	}
