@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -49,6 +50,38 @@ func BenchmarkDecide(b *testing.B) {
 	coder, folder := `"name":"coder","id":"coder-1","version":"2"`, `,"metadata":{"cwd":"/home/oda/loans"}`
 	b.Run("command", func(b *testing.B) { decide(b, step(coder, folder, command)) })
 	b.Run("edit", func(b *testing.B) { decide(b, step(coder, folder, edit)) })
+	// In a folder that is there, of which reeve looks at what the call may touch.
+	there := `,"metadata":{"cwd":` + fmt.Sprintf("%q", project(b)) + `}`
+	b.Run("command/project", func(b *testing.B) { decide(b, step(coder, there, command)) })
+	b.Run("send/project", func(b *testing.B) {
+		decide(b, step(coder, there, `"toolId":"Bash","inputs":[{"name":"command","value":"git fetch origin && curl -s http://localhost:8080/health | jq .status"}]`))
+	})
+}
+
+// project is a repository of 2,000 files in 200 folders, with a file of secrets.
+func project(b *testing.B) string {
+	root := b.TempDir()
+	write := func(name, text string) {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range 2000 {
+		write(fmt.Sprintf("src/part%d/room%d/file%d.go", i/100, i/10, i), "package room\n")
+	}
+	write(".env", "DATABASE_URL=postgres://shop:"+strings.Repeat("q7", 8)+"@db.birch.example/shop\n")
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@birch.example", "commit", "-qm", "a"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
+	}
+	return root
 }
 
 // code is a file of a program that has nothing wrong in it.

@@ -342,10 +342,11 @@ type Action struct {
 	// Cluster is the cluster that kubectl speaks to where nobody names one; empty where reeve did not look,
 	// or where it is not on this machine.
 	Cluster string
-	// Secrets are the files at and below that folder, and below folders that the act names, that hold
+	// Secrets gives the files at and below that folder, and below folders that the act names, that hold
 	// secrets by their names and by what stands in them, as paths. HoldsSecret reports whether a text holds
-	// a value of one of them, and SecretFor whether one of them names a host. Only where reeve looked.
-	Secrets     []string
+	// a value of one of them, and SecretFor whether one of them names a host. nil where reeve does not look;
+	// the disk is read when the first of them is asked.
+	Secrets     func() []string
 	HoldsSecret func(text string) bool
 	SecretFor   func(host string) bool
 

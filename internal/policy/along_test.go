@@ -14,7 +14,9 @@ func TestFoldersWithSecrets(t *testing.T) {
 	starter := starterSet(t)
 	judge := func(line string) act.Effect {
 		a := commandAct(line)
-		a.At, a.Folder, a.Secrets = time.Now(), "/home/dev/work/shop", []string{"/home/dev/work/shop/.env", "/home/dev/work/shop/config/keys/prod.pem"}
+		a.At, a.Folder, a.Secrets = time.Now(), "/home/dev/work/shop", func() []string {
+			return []string{"/home/dev/work/shop/.env", "/home/dev/work/shop/config/keys/prod.pem"}
+		}
 		return starter.Evaluate(&Input{Action: a}).Effect
 	}
 	for line := range strings.Lines(`

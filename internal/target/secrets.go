@@ -26,34 +26,35 @@ const (
 // passedOver are folders of which nobody means the keys that lie in them: of packages, of tests.
 var passedOver = map[string]bool{".git": true, "node_modules": true, "vendor": true, ".venv": true, "venv": true, "site-packages": true, "testdata": true, "fixtures": true, "__fixtures__": true, "__pycache__": true}
 
-// Secrets notes in an act which files of secrets lie where it works, and what stands in them, where it may
-// send something: a folder takes them along that is sent as a whole, and what they hold is secret however
-// the agent has come to know it.
+// Secrets notes in an act how to learn which files of secrets lie where it works, and what stands in them,
+// where it may send something: a folder takes them along that is sent as a whole, and what they hold is
+// secret however the agent has come to know it. Most calls turn out to send nothing, so the disk is read
+// only when that is asked.
 func Secrets(a *act.Action) {
 	a.Secrets, a.HoldsSecret, a.SecretFor = nil, nil, nil
 	if !a.IsCall() || !hazard.MaySend(a) {
 		return
 	}
-	look := lookOut{left: maxLooked}
-	for _, root := range rootsOf(a) {
-		look.below(root, 0)
-	}
-	a.Secrets = look.found
-	if look.found == nil {
-		return
-	}
+	look := sync.OnceValue(func() *lookOut {
+		l := &lookOut{left: maxLooked}
+		for _, root := range rootsOf(a) {
+			l.below(root)
+		}
+		return l
+	})
+	a.Secrets = func() []string { return look().found }
 	a.HoldsSecret = func(text string) bool {
-		if len(look.values) == 0 || len(text) < risk.MinHeld {
+		if len(text) < risk.MinHeld || len(look().values) == 0 {
 			return false
 		}
 		for _, spelled := range risk.Spellings(text) {
-			if slices.ContainsFunc(look.values, func(piece string) bool { return strings.Contains(spelled, piece) }) {
+			if slices.ContainsFunc(look().values, func(piece string) bool { return strings.Contains(spelled, piece) }) {
 				return true
 			}
 		}
 		return false
 	}
-	a.SecretFor = func(host string) bool { return slices.Contains(look.hosts, strings.ToLower(host)) }
+	a.SecretFor = func(host string) bool { return slices.Contains(look().hosts, strings.ToLower(host)) }
 }
 
 // rootsOf are the folder of a call, and those that its words name.
@@ -95,25 +96,40 @@ type lookOut struct {
 	values, hosts []string
 }
 
-func (l *lookOut) below(dir string, depth int) {
+// below looks in a folder and in those below it, the nearest first: a large one far down keeps nothing from
+// being seen that lies above.
+func (l *lookOut) below(root string) {
+	folders := []string{root}
+	for depth := 0; depth <= maxLookedBelow && len(folders) > 0; depth++ {
+		var deeper []string
+		for _, dir := range folders {
+			deeper = append(deeper, l.in(dir)...)
+		}
+		folders = deeper
+	}
+}
+
+// in looks at the files of a folder, and gives the folders in it.
+func (l *lookOut) in(dir string) (folders []string) {
+	if l.left <= 0 {
+		return nil
+	}
 	folder, err := os.Open(dir)
 	if err != nil {
-		return
+		return nil
 	}
-	entries, _ := folder.ReadDir(min(l.left, maxListed))
+	entries, _ := folder.ReadDir(l.left)
 	folder.Close()
 	l.left -= len(entries)
 	for _, e := range entries {
-		at := filepath.Join(dir, e.Name())
-		switch {
-		case l.left <= 0 || len(l.found) == maxSecretFiles:
-			return
-		case e.Type()&fs.ModeType == 0 && hazard.InProjects(e.Name()):
+		switch at := filepath.Join(dir, e.Name()); {
+		case e.IsDir() && !passedOver[e.Name()]:
+			folders = append(folders, at)
+		case e.Type()&fs.ModeType == 0 && len(l.found) < maxSecretFiles && hazard.InProjects(e.Name()):
 			l.file(at)
-		case e.IsDir() && depth < maxLookedBelow && !passedOver[e.Name()]:
-			l.below(at, depth+1)
 		}
 	}
+	return folders
 }
 
 // file notes one that holds something: an example of one, or one of which all values are usual words,

@@ -27,7 +27,7 @@ const (
 // said of a folder some file of which names another machine, is of production, or cannot be read. It
 // looks only where the call may take data away.
 func Stores(a *act.Action) (all []act.Stores) {
-	if !a.IsCall() || !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return mayEmpty.MatchString(l.Text) && keepsData.MatchString(l.Text) }) {
+	if !a.IsCall() || !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return mayTake(l.Text) }) {
 		return nil
 	}
 	folders := hazard.Folders(a)
@@ -51,11 +51,28 @@ func Stores(a *act.Action) (all []act.Stores) {
 	return all
 }
 
-// mayEmpty and keepsData are a quick look for a call that may take data away, by a program that has some.
+// mayEmpty and keepers are a quick look for a call that may take data away, by a program that has some:
+// keepers are words of such programs' names.
 var (
-	mayEmpty  = lazyregexp.New(`(?i)reset|drop|flush|truncat|delete|fresh|wipe|purge|setup|rollback|downgrade|undo|\bzero\b|volume|\brm\b|schema`)
-	keepsData = lazyregexp.New(`\b(?:psql|pg_restore|mysql|mysqladmin|mariadb|mongosh?|redis-cli|valkey-cli|sqlcmd|usql|clickhouse-client|dropdb|rails|rake|prisma|sqlx|dbmate|diesel|artisan|manage\.py|django-admin|mix|knex|sequelize|sequelize-cli|drizzle-kit|docker|docker-compose|podman|nerdctl)\b`)
+	mayEmpty = lazyregexp.New(`(?i)reset|drop|flush|truncat|delete|fresh|wipe|purge|setup|rollback|downgrade|undo|\bzero\b|volume|\brm\b|schema`)
+	keepers  = func() map[string]bool {
+		all := map[string]bool{}
+		for name := range strings.FieldsSeq("psql pg_restore mysql mysqladmin mariadb mongo mongosh redis valkey sqlcmd usql clickhouse dropdb rails rake prisma sqlx dbmate diesel artisan manage django mix knex sequelize drizzle docker podman nerdctl") {
+			all[name] = true
+		}
+		return all
+	}()
 )
+
+// mayTake reports whether a text may be of a call that takes data away.
+func mayTake(text string) bool {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z') }) {
+		if keepers[word] {
+			return mayEmpty.MatchString(text)
+		}
+	}
+	return false
+}
 
 // goesTo is a folder below, to which a command goes.
 var goesTo = lazyregexp.New(`\bcd ([A-Za-z0-9_][A-Za-z0-9_./-]*)`)

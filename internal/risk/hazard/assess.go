@@ -166,7 +166,7 @@ type assessor struct {
 	branch    string            // that is checked out there, if that is known
 	unkept    []string          // files of secrets there that the repository would take in: see act.Action
 	swept     *act.Swept        // what git clean would take there; nil if that is not known
-	private   []string          // files of secrets there, and below: see act.Action
+	private   func() []string   // files of secrets there, and below: see act.Action
 	stores    []act.Stores      // what is here of the data of projects, by their own files
 	chosen    string            // the cluster that is spoken to where none is named, if it is one of this machine
 	moved     bool              // a command may have checked out another one

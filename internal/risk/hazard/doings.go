@@ -152,6 +152,61 @@ func doingsOf(name string) []did {
 	return doings()["."+name[at+1:]+ending]
 }
 
+// What the words of a program may come to: of most programs nothing, and they need not be read.
+const (
+	mayDo    = 1 << iota // something to files, or start something
+	maySpeak             // which matters where it
+	mayRead              // files or variables
+	mayAsk               // a store, which matters with a statement that loses tables
+)
+
+// doingWords are the last words of the names in doings, and what they may come to.
+var doingWords = sync.OnceValue(func() map[string]uint8 {
+	m := map[string]uint8{}
+	for name, all := range doings() {
+		name = strings.TrimRight(name, ".=!()")
+		for _, does := range all {
+			may := uint8(0)
+			switch does.what {
+			case removesOne, removesTree, movesFile, copiesFile, emptiesFile, runsWords, startsWords, runsText, runsCode, callsGiven:
+				may = mayDo
+			case speaksTo:
+				may = maySpeak
+			case readsFile, readsVariable, everyVariable:
+				may = mayRead
+			case asksStore:
+				may = mayAsk
+			}
+			m[name[strings.LastIndexByte(name, '.')+1:]] |= may
+		}
+	}
+	return m
+})
+
+// namesDoings is a quick look at whether a program names calls that are judged.
+func namesDoings(text string) bool {
+	may, loses := uint8(0), false
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r < 0x80 && !isWordByte(byte(r)) }) {
+		var low [48]byte
+		if len(word) > len(low) {
+			continue
+		}
+		for i := range len(word) {
+			low[i] = word[i]
+			if 'A' <= word[i] && word[i] <= 'Z' {
+				low[i] |= 0x20
+			}
+		}
+		name := low[:len(word)]
+		may |= doingWords()[string(name)]
+		loses = loses || string(name) == "drop" || string(name) == "truncate" || string(name) == "delete"
+		if may&mayDo != 0 || may&maySpeak != 0 && may&mayRead != 0 || may&mayAsk != 0 && loses {
+			return true
+		}
+	}
+	return false
+}
+
 // A doer judges what a program does, call by call.
 type doer struct {
 	*assessor
@@ -171,7 +226,7 @@ func (a *assessor) programDoes(end, text string, at span) {
 		return
 	}
 	form, known := writtenAs(end)
-	if !known || !a.spend(len(text)) {
+	if !known || !a.spend(len(text)) || !namesDoings(text) {
 		return
 	}
 	d := &doer{assessor: a, spot: at, end: end, fetched: map[string]string{}, told: map[string]bool{}}

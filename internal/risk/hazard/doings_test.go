@@ -232,3 +232,29 @@ func TestProgramsOdd(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesDoings: whatever the table judges is seen by the quick look.
+func TestNamesDoings(t *testing.T) {
+	for name, all := range doings() {
+		for _, does := range all {
+			text := "x = y." + strings.TrimRight(name, ".=") + "(path)\n"
+			switch does.what {
+			case removesOne, removesTree, movesFile, copiesFile, emptiesFile, runsWords, startsWords, runsText, runsCode, callsGiven:
+			case speaksTo:
+				text += "System.getenv(\"HOME\")\n"
+			case asksStore:
+				text += "// DROP TABLE users\n"
+			default:
+				continue
+			}
+			if !namesDoings(text) {
+				t.Errorf("%q is not seen", text)
+			}
+		}
+	}
+	for _, text := range []string{"", "func Due(l *Loan) time.Time { return l.Began.Add(l.Days) }\n"} {
+		if namesDoings(text) {
+			t.Errorf("%.60q is read", text)
+		}
+	}
+}

@@ -96,16 +96,37 @@ func writtenAs(end string) (spelling, bool) {
 // maxReading is how many steps are taken in a program.
 const maxReading = 150_000
 
-// read goes through the program: what its functions are given, and give, is known when it is read again.
+// read goes through the program: what its functions are given, and give, is known when it is read again,
+// and what that comes to when it is read once more.
 func (r *expressionReader) read() {
 	r.own, r.given, r.gives = map[string][]string{}, map[string][]said{}, map[string]said{}
-	for pass := range 3 {
-		r.learnt = pass == 2
+	for pass := 0; pass < 3 && !r.learnt; pass++ {
+		r.learnt = pass == 2 || pass == 1 && !r.learns()
 		r.at, r.depth, r.vars, r.inside = 0, 0, map[string]said{}, nil
 		for r.at < len(r.text) && r.more() {
 			r.block(0)
 		}
 	}
+}
+
+// learns reports whether anything is known of what the program's functions are given, and give.
+func (r *expressionReader) learns() bool {
+	for _, v := range r.gives {
+		if !v.empty() {
+			return true
+		}
+	}
+	for _, words := range r.given {
+		if slices.ContainsFunc(words, func(v said) bool { return !v.empty() }) {
+			return true
+		}
+	}
+	return false
+}
+
+// empty reports whether nothing is known of a value.
+func (v said) empty() bool {
+	return len(v.texts)+len(v.items)+len(v.read)+len(v.from) == 0 && !v.below
 }
 
 // more counts a step.

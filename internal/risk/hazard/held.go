@@ -214,11 +214,11 @@ func (c *invocation) takesAlong(folder string) (t taint) {
 		at = q
 	}
 	at = normalPath(strings.TrimSuffix(strings.TrimSuffix(at, "*"), "/")).text
-	if at == "" || len(c.private) == 0 || c.other || strings.ContainsAny(folder, "$`:") {
+	if at == "" || c.private == nil || c.other || strings.ContainsAny(folder, "$`:") {
 		return 0
 	}
-	for _, file := range c.private {
-		below, ok := strings.CutPrefix(file, strings.TrimSuffix(at, "/")+"/")
+	for _, file := range c.private() {
+		below, ok := strings.CutPrefix(normalPath(file).text, strings.TrimSuffix(at, "/")+"/")
 		hidden := strings.HasSuffix(folder, "*") && strings.HasPrefix(below, ".")
 		if ok && !hidden && !c.leavesOut(below) {
 			return fromAlong

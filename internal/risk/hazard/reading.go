@@ -95,9 +95,7 @@ func (r *Reading) places(a *assessor, folder string) {
 	a.abroad = r.of.Strayed
 	a.branch, a.unkept = r.of.Branch, r.of.Unkept
 	a.stores, a.chosen, a.swept = r.of.Stores, r.of.Cluster, r.of.Swept
-	for _, file := range r.of.Secrets {
-		a.private = append(a.private, normalPath(file).text)
-	}
+	a.private = r.of.Secrets
 }
 
 // read reads the call unless somebody has.
