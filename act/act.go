@@ -585,6 +585,8 @@ type Approval struct {
 	// Dialogue says that nobody in particular is asked, so that the agent's own user may
 	// answer in a window of the agent's.
 	Dialogue bool
+	// Lasting says that people may agree to it for the rest of its session, and not once only.
+	Lasting bool
 }
 
 // Edit replaces one leaf of the request. Value is raw JSON, and so is Old: what
@@ -597,12 +599,15 @@ type Edit struct {
 
 // A FileRun is one thing that a file does which a call runs: a hazard, by its code and weight.
 // Code is empty for a file that does nothing of that kind. Found says that the file lay there, and
-// that the session is not known to have written to it.
+// that the session is not known to have written to it. Line is the line of the file that does it, from
+// 1, and Text what stands there, which is not recorded; 0 and empty where it can be told of no one line.
 type FileRun struct {
 	File   string
 	Code   string
 	Weight float64
 	Found  bool
+	Line   int
+	Text   string
 }
 
 // Risk is what the detectors found: a score from 0 to 1, its level, and the threats.

@@ -80,6 +80,9 @@ func appendResult(b []byte, d *act.Decision, modified []byte) []byte {
 		b = append(b, `,"expires_at":"`...)
 		b = h.Expires.UTC().AppendFormat(b, "2006-01-02T15:04:05Z")
 		b = append(b, '"')
+		if h.Lasting {
+			b = append(b, `,"lasting":true`...)
+		}
 		if h.Dialogue {
 			b = append(b, `,"dialogue":true`...)
 			if asked := wording.Asked(d); asked != "" {

@@ -127,6 +127,8 @@ type Decision struct {
 	Expires time.Time `json:"expires"`
 	// Grant is the id of the grant that the answers made, if they did.
 	Grant string `json:"grant,omitzero"`
+	// Lasting says that it can be agreed to for more than once.
+	Lasting bool `json:"lasting,omitzero"`
 }
 
 // Exact is what would be done, with nothing masked.

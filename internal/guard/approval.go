@@ -385,6 +385,7 @@ func (g *Guard) newApproval(q *inquiry) (*approval.Decision, error) {
 	if slices.ContainsFunc(x.Scope.Files, func(f approval.File) bool { return g.scans(f.Path) }) {
 		x.Scope = approval.Scope{Once: "a path in it holds what must not be kept"}
 	}
+	h.Lasting = x.Scope.Once == ""
 	if g.cfg.Keep != KeepNone {
 		if h.Request, _ = g.maskedRequest(a); h.Request != nil {
 			h.What = target.What(a, h.Request)
@@ -477,7 +478,7 @@ func answerReason(h *approval.Decision, effect act.Effect) act.Reason {
 }
 
 func stateOf(h *approval.Decision, now time.Time) *act.Approval {
-	return &act.Approval{ID: h.ID, State: string(h.At(now)), Expires: h.Expires, Dialogue: h.Anybody()}
+	return &act.Approval{ID: h.ID, State: string(h.At(now)), Expires: h.Expires, Dialogue: h.Anybody(), Lasting: h.Lasting && h.Within != ""}
 }
 
 // outside ends a held decision that was answered in a window of the agent's own: a result

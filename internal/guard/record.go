@@ -446,7 +446,11 @@ func appendGiven(b []byte, in *policy.Input, masked, named bool) []byte {
 			b = rawjson.AppendString(append(b, `,"code":`...), r.Code)
 			b = strconv.AppendFloat(append(b, `,"weight":`...), r.Weight, 'g', -1, 64)
 		}
-		b = append(appendIs(b, "found", r.Found), '}')
+		b = appendIs(b, "found", r.Found)
+		if r.Line > 0 {
+			b = strconv.AppendInt(append(b, `,"line":`...), int64(r.Line), 10)
+		}
+		b = append(b, '}')
 	}
 	b = appendEnd(b, len(a.Runs))
 	b = appendIs(b, "forgotten", inSession(a) && !in.Session.Known)

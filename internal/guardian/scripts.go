@@ -104,7 +104,7 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 		}
 		if !wrote(s.name) {
 			if gravest, is := gravestOf(found); is {
-				runs = append(runs, act.FileRun{File: s.name, Code: gravest.Code, Weight: gravest.Weight, Found: true})
+				runs = append(runs, s.runs(gravest, true))
 			}
 			continue
 		}
@@ -119,13 +119,13 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 		if len(found) == 0 && !s.found {
 			runs = append(runs, act.FileRun{File: s.name})
 		}
-		for _, f := range found {
-			runs = append(runs, act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight})
+		for _, r := range s.runsAll(found) {
+			runs = added(runs, r)
 		}
 	}
 	if texts, first := e.textsOf(read, written, named); len(texts) > 0 {
 		for _, f := range read.With(texts) {
-			runs = append(runs, act.FileRun{File: first, Code: f.Code, Weight: f.Weight})
+			runs = added(runs, act.FileRun{File: first, Code: f.Code, Weight: f.Weight})
 		}
 	}
 	if e.tooMuch && len(runs) > 0 { // more than could be read
@@ -134,6 +134,35 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 	slices.SortStableFunc(runs, func(x, y act.FileRun) int { return cmp.Compare(y.Weight, x.Weight) })
 	return runs[:min(len(runs), maxRuns)]
 }
+
+// runsAll is what running a script does: of the first and gravest findings with the lines that do it.
+func (s *script) runsAll(found []hazard.Finding) (runs []act.FileRun) {
+	for _, f := range found {
+		had := len(runs)
+		if runs = added(runs, act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight}); len(runs) > had && had < maxLined {
+			runs[had] = s.runs(f, false)
+		}
+	}
+	return runs
+}
+
+// added adds what running a file does, unless it is known already that the call does that by running one.
+func added(runs []act.FileRun, r act.FileRun) []act.FileRun {
+	if i := slices.IndexFunc(runs, func(had act.FileRun) bool { return !had.Found && had.Code == r.Code }); i >= 0 {
+		runs[i].Weight = max(runs[i].Weight, r.Weight)
+		return runs
+	}
+	return append(runs, r)
+}
+
+// runs is what running a script does by a finding, with the line that does it.
+func (s *script) runs(f hazard.Finding, found bool) act.FileRun {
+	line, text := hazard.Default().LineOf(s.name, s.text, s.words, f)
+	return act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight, Found: found, Line: line, Text: text}
+}
+
+// maxLined is of how many findings of a script the line is told.
+const maxLined = 3
 
 // gravestOf is the gravest of findings, if that is grave.
 func gravestOf(found []hazard.Finding) (gravest hazard.Finding, is bool) {

@@ -64,7 +64,7 @@ func answerClaude(e *Event, o *outcome) Answer {
 		case act.Deny:
 			specific = specific.str("permissionDecision", "deny").str("permissionDecisionReason", o.reason)
 		case act.Escalate:
-			specific = specific.str("permissionDecision", "ask").str("permissionDecisionReason", o.asked+forThis)
+			specific = specific.str("permissionDecision", "ask").str("permissionDecisionReason", o.asked+o.yes)
 		case act.Modify:
 			// Not "allow", which would pass by the user's own permissions: an agent
 			// could have any call approved by making reeve change a part of it.
@@ -164,7 +164,11 @@ func answerCursor(e *Event, o *outcome) Answer {
 	case o.effect == act.Allow:
 		return proceed.answer()
 	case e.Kind == Call, e.Kind == Fetched:
-		return obj(nil).str("permission", "deny").str("user_message", o.reason).str("agent_message", o.reason).answer()
+		user := o.reason
+		if o.asked != "" { // which Cursor shows to its user, and the other to its model
+			user = o.asked + " It waits for a person's answer: reeve approvals list shows it, and the console."
+		}
+		return obj(nil).str("permission", "deny").str("user_message", user).str("agent_message", o.reason).answer()
 	case e.Kind == Result && e.Tool.MCP && (e.Name == "postToolUse" || e.Name == "afterMCPExecution"):
 		return obj(nil).raw("updated_mcp_tool_output", e.kept(o)).answer()
 	case e.Kind == Result && strings.HasPrefix(e.Name, "postToolUse"): // which nothing can be held back of

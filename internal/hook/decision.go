@@ -51,6 +51,7 @@ func ReadDecision(answer []byte) (*Decision, error) {
 		d.Effect, d.Approval = act.Escalate, data.Get("approval").Get("id").Text()
 		d.Dialogue = data.Get("approval").Get("dialogue").Bool()
 		d.Asked = data.Get("approval").Get("asked").Text()
+		d.Lasting = data.Get("approval").Get("lasting").Bool()
 		d.Message = strings.TrimSpace(strings.TrimSuffix(d.Message, wording.MustAgree))
 	}
 	return d, nil
@@ -83,7 +84,7 @@ func DecisionOf(d *act.Decision, modified []byte) *Decision {
 	h.Message = strings.Join(said, " ")
 	if d.Effect == act.Escalate {
 		if d.Approval != nil {
-			h.Approval, h.Dialogue, h.Asked = d.Approval.ID, d.Approval.Dialogue, wording.Asked(d)
+			h.Approval, h.Dialogue, h.Lasting, h.Asked = d.Approval.ID, d.Approval.Dialogue, d.Approval.Lasting, wording.Asked(d)
 		}
 	}
 	return h

@@ -216,6 +216,7 @@ type Decision struct {
 	Approval string // the id of what is held for people
 	Dialogue bool   // the agent's own user may answer it
 	Asked    string // what that user is told; empty for the message
+	Lasting  bool   // people may agree to it for the session
 	Modified []byte // the whole request as it may pass, with the effect Modify
 	// Conditions are what should be known of what passes.
 	Conditions []string
@@ -236,6 +237,7 @@ type outcome struct {
 	effect act.Effect // never one that the agent cannot be told
 	reason string
 	asked  string   // what the agent's user reads, who is asked
+	yes    string   // how far that user's yes goes
 	input  []byte   // the changed arguments
 	texts  []string // the changed texts, one for each of the event's
 	note   string   // what the model should know of a result that it may read
@@ -283,8 +285,11 @@ func (e *Event) outcome(d *Decision) outcome {
 			o.input = nil
 		}
 	case act.Escalate:
+		o.asked, o.yes = d.asked(), forThis
+		if d.Lasting {
+			o.yes = forThisOrMore
+		}
 		if e.Kind == Call && d.Dialogue && e.Agent.asks(e) {
-			o.asked = d.asked()
 			return o
 		}
 		o.effect = act.Deny
@@ -308,9 +313,12 @@ func (d *Decision) asked() string {
 	return r
 }
 
-// forThis says beside a question how far the answer goes, where the user alone reads it. How
+// These say beside a question how far the answer goes, where the user alone reads it. How
 // people answer elsewhere is told to no model, so no command is named.
-const forThis = " A yes here counts for this one call; at a terminal you may agree for the session."
+const (
+	forThis       = " A yes here counts for this one call."
+	forThisOrMore = " A yes here counts for this one call; at a terminal you may agree for the session."
+)
 
 // said is what was decided and why. How people answer is not told to a model.
 func (d *Decision) said() string {

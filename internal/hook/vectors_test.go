@@ -53,7 +53,7 @@ func decision(effect act.Effect, request []byte) *Decision {
 	d := &Decision{Effect: effect, Message: "No.", Instead: []string{"Ask first."}, Codes: []string{"x"}, ID: "0-7"}
 	switch effect {
 	case act.Escalate:
-		d.Approval, d.Dialogue, d.Asked = "abc", true, "It deploys: `deploy`. No."
+		d.Approval, d.Dialogue, d.Lasting, d.Asked = "abc", true, true, "It deploys: `deploy`. No."
 	case act.Modify:
 		d.Modified = bytes.ReplaceAll(request, []byte("SECRET"), []byte("[removed]"))
 	}

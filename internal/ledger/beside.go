@@ -144,12 +144,13 @@ type Given struct {
 	Named bool `json:"named,omitzero"`
 }
 
-// FileRun is act.FileRun.
+// FileRun is act.FileRun, without the file's words.
 type FileRun struct {
 	File   string  `json:"file"`
 	Code   string  `json:"code,omitzero"`
 	Weight float64 `json:"weight,omitzero"`
 	Found  bool    `json:"found,omitzero"`
+	Line   int     `json:"line,omitzero"`
 }
 
 // GivenVersion is the form of Given.

@@ -254,13 +254,13 @@ func (e *evaluation) beside(r *rule) (told string) {
 // passages are the parts of a call's texts that would do what a rule is about.
 func (e *evaluation) passages(r *rule) (list []act.Passage) {
 	for _, f := range e.assess().Findings {
-		if f.Beside || !r.names(f) { // what stands in no text of the call the message tells
+		if f.Beside && f.Text == "" || !r.names(f) { // what stands in no text that is known the message tells
 			continue
 		}
-		p := act.Passage{Does: f.Message}
+		p := act.Passage{Does: f.Message, Text: passage(f.Text)}
 		for i := range e.in.Action.Content {
-			if l := &e.in.Action.Content[i]; l.Pointer == f.Pointer && f.Start >= 0 && f.Start < f.End && f.End <= len(l.Text) {
-				p.Text = words.Shorten(strings.Join(strings.Fields(hush(l.Text[f.Start:f.End])), " "), maxPassage)
+			if l := &e.in.Action.Content[i]; !f.Beside && l.Pointer == f.Pointer && f.Start >= 0 && f.Start < f.End && f.End <= len(l.Text) {
+				p.Text = passage(l.Text[f.Start:f.End])
 				break
 			}
 		}
@@ -272,6 +272,11 @@ func (e *evaluation) passages(r *rule) (list []act.Passage) {
 		}
 	}
 	return list
+}
+
+// passage is a part of a text as a person reads it: in one line, masked and cut.
+func passage(text string) string {
+	return words.Shorten(strings.Join(strings.Fields(hush(text)), " "), maxPassage)
 }
 
 // Bounds of what a person reads of a call in one sentence.

@@ -410,11 +410,11 @@ func (e *evaluation) runsWritten() {
 	read := map[string]bool{}
 	for _, r := range e.in.Action.Runs {
 		if r.Found {
-			e.hazards = e.hazards.With(e.table.InFound(r.File, r.Code))
+			e.hazards = e.hazards.With(e.table.InFound(r))
 			continue
 		}
 		if read[r.File] = true; r.Code != "" {
-			e.hazards = e.hazards.With(e.table.InFile(r.File, r.Code, r.Weight))
+			e.hazards = e.hazards.With(e.table.InFile(r))
 		}
 	}
 	for _, of := range []struct {

@@ -491,7 +491,7 @@ var known = func() map[string][]*knownAct {
 		}
 		return k
 	}
-	add("npm pnpm", describe("publish", "--provenance -q --quiet --silent --json --otp= --loglevel= --tag=", "--registry= -w=|--workspace= --ignore-scripts -r|--recursive --filter=", "--access= --no-git-checks")).more = newestTag
+	add("npm pnpm", describe("publish", "--provenance -q --quiet --silent --json --otp= --loglevel= !--tag=", "--registry= -w=|--workspace= --ignore-scripts -r|--recursive --filter=", "--access= --no-git-checks")).more = newestTag
 	add("git", describe("push", "-v --verbose -q --quiet --progress --no-progress --porcelain --atomic -u --set-upstream !-f !--force !--force-with-lease !--force-if-includes", "", "")).more = forced
 	add("git", describe("clean", "-q --quiet", "-f|--force -d -x -X -n|--dry-run -e=|--exclude=", ""))
 	add("terraform tofu", describe("destroy", "-auto-approve --auto-approve -no-color --no-color -input= -lock-timeout= -parallelism= -compact-warnings -json", "-target=|--target= -var=|--var= -var-file=|--var-file= -state=|--state=", "")).more = ordered

@@ -59,8 +59,9 @@ type Finding struct {
 	Pointer    string  // of the leaf
 	Start, End int     // span in the leaf's text, in bytes
 	// Beside says that it stands in no text of the call: the message says where, such as in a
-	// file that the call runs.
+	// file that the call runs; Text are the words there, where they are known.
 	Beside bool
+	Text   string
 }
 
 // Assessment is what was found in one tool call. The zero Assessment found nothing.

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 )
@@ -95,27 +97,77 @@ const asksFrom = 0.4
 
 // InFile is what a call does by running a file that does it; without a file, by what earlier
 // commands have left in its shell.
-func (t *Table) InFile(file, code string, weight float64) Finding {
-	e := t.effects[code]
-	if file == "" {
-		return Finding{
-			Code: code, Category: e.category, Technique: e.technique, Weight: weight, Beside: true,
-			Message: "The call does this in a shell in which the earlier commands of its session have set what it uses.",
-		}
+func (t *Table) InFile(r act.FileRun) Finding {
+	e := t.effects[r.Code]
+	says := cmp.Or(e.message, "It does what somebody is asked about.")
+	f := Finding{Code: r.Code, Category: e.category, Technique: e.technique, Weight: r.Weight, Beside: true, Text: r.Text}
+	if r.File == "" {
+		f.Message = "By what earlier commands of this session have set in its shell: " + says
+	} else {
+		f.Message = fmt.Sprintf("The call runs %.80q, which this session wrote%s: %s", r.File, inLine(r), says)
 	}
-	return Finding{
-		Code: code, Category: e.category, Technique: e.technique, Weight: weight, Beside: true,
-		Message: fmt.Sprintf("This stands in %.80q, which this session wrote and the call runs.", file),
-	}
+	return f
 }
 
 // InFound is what a call does by running a file that does it and that the session did not write.
-func (t *Table) InFound(file, code string) Finding {
+func (t *Table) InFound(r act.FileRun) Finding {
 	e := t.effects[foundRun]
 	return Finding{
-		Code: foundRun, Category: e.category, Technique: e.technique, Weight: e.weight, Beside: true,
-		Message: fmt.Sprintf("The call runs %.80q, which lies there: %s", file, cmp.Or(t.effects[code].message, "It does what is grave.")),
+		Code: foundRun, Category: e.category, Technique: e.technique, Weight: e.weight, Beside: true, Text: r.Text,
+		Message: fmt.Sprintf("The call runs %.80q, which lies there%s: %s", r.File, inLine(r), cmp.Or(t.effects[r.Code].message, "It does what is grave.")),
 	}
+}
+
+// inLine says which line of a file it is, where that is known.
+func inLine(r act.FileRun) string {
+	if r.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d)", r.Line)
+}
+
+// LineOf tells which line of a file does what RunsFile found in it, from 1, and what stands there; 0 and
+// empty where no one line does it. What a program of a language does has no place in its text, so the
+// beginnings of that are read: the first line with which one does it is the one.
+func (t *Table) LineOf(name, text string, words []string, f Finding) (line int, said string) {
+	at := f.Start
+	if f.Start <= 0 && f.End >= len(text) {
+		if len(text) > maxLined {
+			return 0, ""
+		}
+		var ends []int // of each line, without its break
+		for i, c := range []byte(text + "\n") {
+			if c == '\n' {
+				ends = append(ends, i)
+			}
+		}
+		does := func(n int) bool {
+			found, _ := t.RunsFile(name, text[:ends[n]], words)
+			return slices.ContainsFunc(found, func(o Finding) bool { return o.Code == f.Code && o.Weight >= f.Weight })
+		}
+		i := sort.Search(len(ends), does)
+		if i == len(ends) || f.Code == "" {
+			return 0, ""
+		}
+		at = ends[i]
+	}
+	if at < 0 || at > len(text) {
+		return 0, ""
+	}
+	from := strings.LastIndexByte(text[:at], '\n') + 1
+	said, _, _ = strings.Cut(text[from:], "\n")
+	return strings.Count(text[:from], "\n") + 1, strings.TrimSpace(said)
+}
+
+// maxLined is how large a file is at most of which the beginnings are read to find a line.
+const maxLined = 32 << 10
+
+// spanOf is where a part of a text stands in it first, and the whole text where it does not.
+func spanOf(part, text string) span {
+	if i := strings.Index(text, part); i >= 0 && part != "" {
+		return span{i, i + len(part)}
+	}
+	return span{0, len(text)}
 }
 
 const foundRun = "shell.found_run"
@@ -151,6 +203,7 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		}
 	case low == "package.json":
 		for _, script := range packageScripts(text, words) {
+			at := spanOf(script, text)
 			a.command(script, &at)
 		}
 	case isPlaybook(low, text):
@@ -168,6 +221,7 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		a.code(lang, text, at, false)
 	case isMakefile(low):
 		for _, line := range recipes(text, words) {
+			at := spanOf(line, text)
 			a.command(line, &at)
 		}
 	case gitHooks[low]:
