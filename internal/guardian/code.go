@@ -113,6 +113,7 @@ func (e *examination) code(text string) {
 	if ending.MatchString(low) && (e.sought || number(low, e.g.pid) || finding.MatchString(low)) {
 		e.tampers("end the guardian")
 	}
+	e.becomesIn(text, low)
 	if changes {
 		for _, m := range settingNames.FindAllString(low, -1) {
 			e.relativeSetting("code", m)

@@ -64,6 +64,7 @@ func (e *examination) command(c *hazard.Command) {
 	e.seeks(c, name)
 	e.pidFiles(c)
 	e.fills(c, name)
+	e.patchFiles(c, name)
 	e.gathers(c, name)
 	if name == "git" && gitReads(c.Words) || printers[name] && !(name == "sed" && inPlace(c.Words)) {
 		e.lookedAt(c, name) // its words are texts, or files that it reads

@@ -18,6 +18,7 @@ import (
 // fills looks at a command that puts files into a folder: what they are called, or
 // what stands in them, is not told by the command.
 func (e *examination) fills(c *hazard.Command, name string) {
+	e.becomes(c, name)
 	switch {
 	case name == "git":
 		e.fillsTree(c)
@@ -33,9 +34,6 @@ func (e *examination) fills(c *hazard.Command, name string) {
 		}
 	case !lookers[name] && !printers[name]:
 		e.others = true
-	}
-	if lands[name] {
-		e.lays(c)
 	}
 	for _, word := range filled(name, c.Words) {
 		for _, parts := range e.readings(word, c.Dirs) {
@@ -58,38 +56,6 @@ func copiedFiles(name string, words []string) []string {
 		return nil
 	}
 	return copied(name, words, values(words, "-t"))
-}
-
-// lays looks at what a copy puts into a folder under the name that it has, and at a folder that
-// takes the place of one for settings, with the file of settings that lies in it.
-func (e *examination) lays(c *hazard.Command) {
-	into := append(values(c.Words, "-t"), values(c.Words, "--target-directory")...)
-	from := slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") || slices.Contains(into, w) })
-	if len(into) == 0 && len(from) > 1 {
-		into, from = from[len(from)-1:], from[:len(from)-1]
-	}
-	if len(into) == 0 || len(from) > maxLaid {
-		return
-	}
-	for _, parts := range e.readings(into[0], c.Dirs) {
-		for _, names := range settingParts {
-			last := len(names) - 1
-			n := len(parts) - last
-			if last == 0 || n < 0 || compare(parts[n:], names[:last]) != within {
-				continue
-			}
-			for _, f := range e.sources(from, c.Dirs) {
-				name := path.Base(clean(f))
-				if names[last] == "*" || strings.EqualFold(name, names[last]) {
-					e.setting(append(slices.Clone(parts), name), e.textOf(f, c.Dirs))
-				}
-				inside := e.textOf(f+"/"+names[last], c.Dirs)
-				if _, there := inside(nil); there {
-					e.setting(append(slices.Clone(parts), names[last]), inside)
-				}
-			}
-		}
-	}
 }
 
 // sources are what is copied, with what patterns stand for on the disk.

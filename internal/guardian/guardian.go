@@ -469,6 +469,10 @@ type examination struct {
 	brought              bool     // git may have made folders that were not there
 	others               bool     // a command was started of which it is not known what it puts into folders
 	laid                 []string // files that a command puts into a folder under their own names
+	gone                 []string // what the act moves away
+	patchesGiven         []string // files that may be read as patches
+	patchesRead          []string // those that were
+	patchesInto          []string // and the folders that the files in them are seen from
 	otherSettings        bool     // a variable names another folder of a coding agent's settings
 	takenOver            bool     // and another has something run in the place of an agent's hooks
 	shell                string   // that reads what is looked at, where a script is
@@ -660,7 +664,10 @@ func (e *examination) watch(observe func(*hazard.Watch)) {
 			}
 			switch {
 			case !writes:
-				e.looksInto(p, e.lastDirs())
+				if e.looksInto(p, e.lastDirs()); e.applies() {
+					e.patchesGiven = append(e.patchesGiven, p)
+					e.patchFile(p, e.lastDirs())
+				}
 			case strings.ContainsAny(p, "$`") && len(e.takers) < maxTakers: // into a file that is not known
 				e.takers = append(e.takers, ran{&hazard.Command{Words: []string{p}}, ">"})
 			}

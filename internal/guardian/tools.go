@@ -44,7 +44,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 		e.onFile(text, &edit, reads)
 	}
 	for i := range edit.sections {
-		e.section(&edit.sections[i])
+		e.section(&edit.sections[i], []string{""})
 	}
 }
 
@@ -78,9 +78,10 @@ func (e *examination) onFile(text string, edit *edit, reads bool) {
 }
 
 // section looks at what a patch does to one of the files that it names.
-func (e *examination) section(s *section) {
+// It is seen from the folders that are given.
+func (e *examination) section(s *section, dirs []string) {
 	name := strings.TrimRight(s.name, "\r ")
-	all := e.readings(name, []string{""})
+	all := e.readings(name, dirs)
 	for _, parts := range all {
 		for _, p := range e.g.places {
 			if p.kind != setting && compare(parts, p.parts) == within {
