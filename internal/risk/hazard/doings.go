@@ -226,7 +226,7 @@ func (a *assessor) programDoes(end, text string, at span) {
 		return
 	}
 	form, known := writtenAs(end)
-	if !known || !a.spend(len(text)) || !namesDoings(text) {
+	if !known || !a.spend(len(text)) || !form.dots && !namesDoings(text) { // PHP puts names of functions together
 		return
 	}
 	d := &doer{assessor: a, spot: at, end: end, fetched: map[string]string{}, told: map[string]bool{}}

@@ -41,17 +41,18 @@ const (
 
 // expressionReader reads one program.
 type expressionReader struct {
-	text   string
-	at     int
-	form   spelling
-	vars   map[string]said
-	own    map[string][]string // functions of the program, and the names of what they are given
-	given  map[string][]said   // what they are given
-	gives  map[string]said     // what they give
-	inside []string            // the functions in which the reader is
-	steps  int
-	depth  int
-	learnt bool // what its functions are given, and give
+	text    string
+	at      int
+	form    spelling
+	vars    map[string]said
+	own     map[string][]string // functions of the program, and the names of what they are given
+	given   map[string][]said   // what they are given
+	gives   map[string]said     // what they give
+	inside  []string            // the functions in which the reader is
+	pending []said              // words of the calls in which the reader is
+	steps   int
+	depth   int
+	learnt  bool // what its functions are given, and give
 	// called is told of each call: by whose name, on what, with which words.
 	called func(name string, on said, words []said) (gives said, known bool)
 }
@@ -722,23 +723,39 @@ func namesIn(params string) (names []said) {
 }
 
 // words reads what stands between brackets, with commas between. on is what the call around is called on.
-func (r *expressionReader) words(end byte, on said) (words []said) {
+func (r *expressionReader) words(end byte, on said) []said {
+	first := len(r.pending)
+	r.wordsTo(end, on)
+	words := slices.Clone(r.pending[first:])
+	clear(r.pending[first:])
+	r.pending = r.pending[:first]
+	return words
+}
+
+// wordsTo adds what stands before a closing bracket to the words that are pending.
+func (r *expressionReader) wordsTo(end byte, on said) {
+	first := len(r.pending)
+	add := func(v said) {
+		if len(r.pending) < first+maxListed {
+			r.pending = append(r.pending, v)
+		}
+	}
 	for r.more() {
 		r.space(true)
 		switch c := r.peek(); {
 		case c == 0:
-			return words
+			return
 		case c == end:
 			r.at++
-			return words
+			return
 		case c == ')' || c == ']' || c == '}':
 			r.at++
-			return words
+			return
 		case c == ',' || c == ';':
 			r.at++
 			continue
 		case c == '{':
-			words = append(words, r.closure(on))
+			add(r.closure(on))
 			continue
 		case c == '|': // |x| of Rust, or of Ruby
 			r.at++
@@ -760,7 +777,7 @@ func (r *expressionReader) words(end byte, on said) (words []said) {
 		case v.name == "\x00function" && v.plain == "\x00": // one without a name, which the call has run
 			for _, name := range v.items {
 				if name.plain != "" {
-					r.set(name.plain, on.orOf(words).element().inside(on.below))
+					r.set(name.plain, on.orOf(r.pending[first:]).element().inside(on.below))
 				}
 			}
 			for from := r.at; r.at < len(r.text) && r.at-from < 120 && !strings.ContainsRune("{,;)=", rune(r.text[r.at])); {
@@ -802,9 +819,9 @@ func (r *expressionReader) words(end byte, on said) (words []said) {
 				}
 			}
 			if r.peek() == '{' {
-				words = append(words, r.closure(on))
+				add(r.closure(on))
 			} else {
-				words = append(words, r.expression(false))
+				add(r.expression(false))
 			}
 			continue
 		case r.peek() == ':' && !r.ahead("::"), r.peek() == '=' && !r.ahead("=="): // name: value
@@ -812,9 +829,9 @@ func (r *expressionReader) words(end byte, on said) (words []said) {
 			r.space(true)
 			if v.plain != "" && listed("recursive force", lower(v.plain)) {
 				r.expression(false)
-				words = append(words, said{name: "recursive"})
+				add(said{name: "recursive"})
 			} else if value := r.expression(false); v.name != "" || len(v.texts) > 0 {
-				words = append(words, value)
+				add(value)
 			}
 			continue
 		case r.at == begin:
@@ -828,12 +845,8 @@ func (r *expressionReader) words(end byte, on said) (words []said) {
 				continue
 			}
 		}
-		words = append(words, v)
-		if len(words) > maxListed {
-			words = words[:maxListed]
-		}
+		add(v)
 	}
-	return words
 }
 
 // inside is what lies in the folders of a value.
