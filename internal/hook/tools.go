@@ -202,8 +202,59 @@ func (e *Event) actable() error {
 			return nil
 		}
 	}
+	if batches := 0; e.batched(&batches) && batches > 0 {
+		return nil
+	}
 	return fmt.Errorf("%.60q is called with nothing that says upon what", e.Tool.Given)
 }
+
+// batched reports whether each part of what a call does at once, such as Amazon Q's operations, says upon
+// what it is done, and counts these parts.
+func (e *Event) batched(parts *int) bool {
+	for _, v := range e.input.Members() {
+		if v.Kind() != rawjson.Array {
+			continue
+		}
+		for _, part := range v.Elems() {
+			*parts++
+			if said := false; !eachPath(part, 0, func(string) { said = true }) || !said {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// eachPath calls f with each path that stands in a part of an input, under one of its names; false where
+// the part lies too deep.
+func eachPath(v rawjson.Value, depth int, f func(path string)) bool {
+	if depth > maxBatched {
+		return false
+	}
+	for given, v := range v.Members() {
+		low := strings.ToLower(given)
+		named := argumentNames[given] == pathArgument || strings.HasSuffix(low, "path") || strings.HasSuffix(low, "paths") || low == "file" || low == "files"
+		switch {
+		case named && v.Kind() == rawjson.String:
+			f(v.Text())
+		case v.Kind() == rawjson.Object:
+			if !eachPath(v, depth+1, f) {
+				return false
+			}
+		}
+		for _, elem := range v.Elems() {
+			if named && elem.Kind() == rawjson.String {
+				f(elem.Text())
+			} else if !eachPath(elem, depth+1, f) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// maxBatched is how deep the parts of a call lie at most that are asked for their paths.
+const maxBatched = 4
 
 // unseenArgument is an argument that is made here: why nobody will see what the call gives.
 // It stands beside one that the agent itself may give that name, which makes two of it, and
@@ -223,17 +274,27 @@ func (e *Event) unseen() string {
 }
 
 // files are the files that a call is about, as its arguments name them.
-func (e *Event) files(list []argument) []string {
+func (e *Event) files(list []argument) (files []string) {
 	for _, a := range list {
 		v := e.input.Get(a.given)
 		switch {
 		case a.name == patchArgument && a.given != patchArgument:
 			return patched(v.Text())
 		case a.name == pathArgument && v.Kind() == rawjson.String:
-			return []string{v.Text()}
+			files = addNew(files, v.Text())
 		}
 	}
-	return nil
+	seen := 0
+	for _, v := range e.input.Members() {
+		for _, part := range v.Elems() {
+			eachPath(part, 0, func(path string) {
+				if seen++; seen <= maxPatched {
+					files = addNew(files, path)
+				}
+			})
+		}
+	}
+	return files
 }
 
 func hasArgument(list []argument, name string) bool {
@@ -250,8 +311,8 @@ func (e *Event) hasLike(name string) bool {
 	return false
 }
 
-// maxPatched is how many of a patch's files are listed. The patch itself is
-// read whole in any case.
+// maxPatched is how many files of a patch, or of the parts of a call, are listed. These themselves
+// are read whole in any case.
 const maxPatched = 1000
 
 // patched lists the files that a patch in Codex's form touches.
