@@ -56,7 +56,7 @@ func (e *examination) goes(text string, changes bool) {
 					continue // a folder of which nothing is known
 				}
 				switch rel := compare(parts, p.parts); {
-				case rel == above && removes && p.kind != program && p.kind != setting && e.belongs(parts) && len(parts) == len(p.parts)-1:
+				case rel == above && removes && p.kind != program && p.kind != setting && e.belongs(parts) && (len(parts) == len(p.parts)-1 || takesWhole(low, word)):
 					e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())
 				case rel != within:
 				case p.kind == secret:
@@ -68,6 +68,24 @@ func (e *examination) goes(text string, changes bool) {
 		}
 	}
 }
+
+// takesWhole reports whether a line of a program takes away, or moves, what a text of it ends with: a path
+// that is written behind the home folder.
+func takesWhole(low, word string) bool {
+	if !strings.HasPrefix(word, "~/") {
+		return false
+	}
+	for line := range strings.FieldsFuncSeq(low, func(r rune) bool { return r == '\n' || r == ';' }) {
+		before, behind, found := strings.Cut(line, strings.ToLower(word[1:]))
+		if found && removing.MatchString(before) && wholeText.MatchString(behind) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeText is what stands behind a text that is no part of a longer path.
+var wholeText = lazyregexp.New("^[\"'`]\\s*[,)]")
 
 // code looks at a program that an interpreter is given: what it names is found
 // whatever the pieces are put together with.
@@ -126,7 +144,7 @@ var (
 	// changing is what programs that change files have in them.
 	changing = lazyregexp.New(`["'][rwab+]*[wa+][rwab+]*["']|write|dump|unlink|remove|rename|replace|rmtree|chmod|truncate|symlink|copy|move|system|exec|spawn|subprocess|popen|append|>|delete|rm\b`)
 	// removing takes whole folders away.
-	removing = lazyregexp.New(`rmtree|remove_dir_all|remove_all|deleterecursively|deletedirectory|directory\.delete|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod|\brename\s*\(|renameto|moveitem|removeitem|fileutils\.m|\bmovedir|renamedir|renamepath|deletetree|\bremovedir|deletedir`)
+	removing = lazyregexp.New(`rmtree|remove_dir_all|remove_all|deleterecursively|deletedirectory|directory\.delete|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod|\brename\s*\(|renameto|moveitem|removeitem|fileutils\.m|\bmovedir|renamedir|renamepath|deletetree|\bremovedir|deletedir|::(?:move|delete)\b|["'` + "`" + `]\s*(?:sudo\s+)?(?:mv|rm|rmdir|rsync|shred|chmod)\b`)
 	ending   = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|sigstop|terminate|ptrace|process_vm_|pidfd|\battach|prlimit|setpriority|sched_set|/mem\b|send_signal|\.suspend\b`)
 	printing = lazyregexp.New(`print|echo|puts|console\.|say\b|stdout|write`)
 	finding  = lazyregexp.New(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)

@@ -222,6 +222,9 @@ func (e *examination) reeveUnder(c *hazard.Command, name string) {
 
 // url looks at an address at which the node is asked to decide.
 func (e *examination) url(raw string) {
+	if agentsDoor.MatchString(raw) {
+		e.tampers("have a coding agent act, or answer it for people, past its hooks")
+	}
 	if e.g.port == "" {
 		return
 	}
@@ -233,6 +236,10 @@ func (e *examination) url(raw string) {
 		e.tampers("answer for people at the guardian's own address")
 	}
 }
+
+// agentsDoor is the address at which a coding agent that listens on this machine runs a command for whoever
+// asks, or is told that people agree.
+var agentsDoor = lazyregexp.New(`(?i)(?:localhost|127\.[0-9.]+|\[[0-9a-f:.%]+\]|0\.0\.0\.0):[0-9]+/+session/+[^/\s]+/+(?:shell|permissions)\b`)
 
 // dots are what leads nowhere in the path of an address.
 var dots = lazyregexp.New(`/\.(?:/|$)|/[^/?#\s:]*[^/?#\s:.][^/?#\s:]*/\.\.(?:/|$)`)

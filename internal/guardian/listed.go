@@ -335,6 +335,11 @@ func (e *examination) notes(c *hazard.Command, name string) {
 		deletes.Words = []string{"-r", "$found"}
 		e.takers = append(e.takers, ran{&deletes, "rm"})
 		return
+	case interpreter.MatchString(name) && slices.ContainsFunc(c.Words, removesGiven):
+		removes := *c
+		removes.Words = []string{"-r", "$found"}
+		e.takers = append(e.takers, ran{&removes, "rm"})
+		return
 	case !c.Known, !strings.HasSuffix(name, "find") && !strings.HasPrefix(name, "fd") && slices.ContainsFunc(c.Words, func(w string) bool { return strings.Contains(w, "{}") }), c.Around == "xargs", c.Around == "parallel", takesNames(c, name):
 	default:
 		return
@@ -343,6 +348,17 @@ func (e *examination) notes(c *hazard.Command, name string) {
 		e.takers = append(e.takers, ran{c, name})
 	}
 }
+
+// removesGiven reports whether a program takes away, or moves, what it reads the names of.
+func removesGiven(text string) bool {
+	low := strings.ToLower(text)
+	return givenNames.MatchString(low) && (removing.MatchString(low) || unlinking.MatchString(low))
+}
+
+var (
+	givenNames = lazyregexp.New(`\$[0-9_]|\bstdin\b|\bargf\b|\bgets\b|<>|getline|\bargv\b`)
+	unlinking  = lazyregexp.New(`\bunlink|\bremove\b|file\.delete|["']\s*(?:rm|mv)\s`)
+)
 
 // takesNames reports whether a command reads the names of files, or commands with them,
 // from elsewhere.

@@ -100,7 +100,7 @@ func (e *examination) unhooked(agent string, words, dirs []string) bool {
 	}) {
 		return false
 	}
-	if e.otherHome || e.otherSettings || e.takenOver {
+	if e.otherHome || e.otherSettings || e.takenOver || e.switchedOffAt(agent, dirs) {
 		return true
 	}
 	for i, w := range words {

@@ -182,6 +182,7 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	if !kept {
 		a.watchedCode(language, text)
 		a.answersIn(text, at)
+		a.startsAgent(text, at)
 	}
 	if language == "python" {
 		var commands []string
@@ -230,6 +231,20 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	}
 	return p.judge(text) | reads
 }
+
+// startsAgent judges that a program has a coding agent work that asks nobody, by its maker's library: that
+// reads no settings of the user's unless it is told to, and so no hooks.
+func (a *assessor) startsAgent(text string, at span) {
+	if agentLibrary.MatchString(text) && asksNobody.MatchString(text) && !userSettings.MatchString(text) {
+		a.report("defense.unhooked", 0, at)
+	}
+}
+
+var (
+	agentLibrary = lazyregexp.New(`claude[-_]agent[-_]sdk|claude[-_]code[-_]sdk|@anthropic-ai/claude-code|@openai/codex-sdk|@opencode-ai/sdk|@github/copilot-sdk|@google/gemini-cli-core`)
+	asksNobody   = lazyregexp.New(`(?i)bypass_?permissions|accept_?edits|dangerously_?(?:skip|bypass|allow)|danger-full-access|approval_?(?:policy|mode)["']?\s*[:=]\s*["'](?:never|yolo)|can_?use_?tool`)
+	userSettings = lazyregexp.New(`(?i)setting_?sources["']?\s*[:=]\s*\[[^\]]*user`)
+)
 
 // shellTemplate is a template that a function of a shell's name is given, and templateHoles what is put
 // into one.

@@ -367,6 +367,7 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 			}
 			if as.Name != nil {
 				s.assign(as)
+				s.movesAgents(c, as)
 				if other && len(s.refs) < 64 {
 					s.refs[as.Name.Value] = s.vars[as.Name.Value].text
 				}

@@ -26,6 +26,18 @@ func TestUnhookedAgents(t *testing.T) {
 		`OPENCODE_DISABLE_DEFAULT_PLUGINS=1 opencode run x`,
 		`alias claude='claude --bare'`,
 		`kubectl exec -it pod -- claude -p x`,
+		`firejail --private claude -p x`,
+		`fakechroot claude -p x`,
+		`systemd-run --user -p InaccessiblePaths=%h/.claude claude -p x`,
+		`docker run --rm x/claude -p x`,
+		`claude mcp serve`,
+		`codex app-server`,
+		`codex mcp-server`,
+		`opencode serve &`,
+		`export CLAUDE_CONFIG_DIR=/tmp/x`,
+		`declare -x CODEX_HOME=/tmp/x`,
+		"node --input-type=module -e 'import {query} from \"@anthropic-ai/claude-agent-sdk\"; query({prompt: \"x\", options: {permissionMode: \"bypassPermissions\", settingSources: []}})'",
+		"python3 -c 'from claude_agent_sdk import query, ClaudeAgentOptions; query(prompt=\"x\", options=ClaudeAgentOptions(permission_mode=\"bypassPermissions\"))'",
 	} {
 		if a := assessed(line); !reports(a, "defense.unhooked") {
 			t.Errorf("%s: %.2f %+v", line, a.Score, a.Findings)
@@ -42,6 +54,17 @@ func TestUnhookedAgents(t *testing.T) {
 		`llm "explain this" < a.txt`,
 		`amp --version`,
 		`git log --grep claude`,
+		`claude mcp list`,
+		`claude mcp get x`,
+		`docker build -t x/claude .`,
+		`docker run --rm -v "$PWD":/w node:22 npm test`,
+		`export NODE_ENV=test`,
+		`echo $CLAUDE_CONFIG_DIR`,
+		`systemd-run --user make`,
+		`unshare -r make`,
+		`opencode run "x"`,
+		"python3 -c 'from claude_agent_sdk import query; query(prompt=\"x\")'",
+		"node --input-type=module -e 'import {query} from \"@anthropic-ai/claude-agent-sdk\"; query({options: {permissionMode: \"acceptEdits\", settingSources: [\"user\", \"project\"]}})'",
 	} {
 		if a := assessed(line); reports(a, "defense.unhooked") {
 			t.Errorf("is held: %s: %+v", line, a.Findings)

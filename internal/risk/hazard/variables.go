@@ -111,6 +111,20 @@ func (s *shell) exported(c *syntax.DeclClause) {
 	}
 }
 
+// agentFolders are the variables by which coding agents find their settings.
+var agentFolders = set("CLAUDE_CONFIG_DIR CODEX_HOME COPILOT_HOME GEMINI_CLI_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH OPENCODE_CONFIG_DIR OPENCODE_CONFIG AMP_SETTINGS_FILE QWEN_HOME")
+
+// movesAgents judges that a variable is exported by which every agent that is started later, by a line in
+// which nothing is to be seen of it, finds other settings, and so other hooks.
+func (s *shell) movesAgents(c *syntax.DeclClause, as *syntax.Assign) {
+	if agentFolders[as.Name.Value] && s.vars[as.Name.Value].text != "" {
+		switch c.Variant.Value {
+		case "export", "declare", "typeset":
+			s.report("defense.unhooked", 0, s.at)
+		}
+	}
+}
+
 func (s *shell) assign(as *syntax.Assign) {
 	var v flow
 	v.known = true
