@@ -494,6 +494,7 @@ type examination struct {
 	wrote                func(name string) bool // whether the session wrote a file of a name, where scripts are gathered
 	words                []string               // what the program is told that runs the script which is read
 	args                 []string               // what the script is given
+	spread               [][]string             // words of programs that mean the packages of other folders, too
 	assigned             []string               // NAME=value among the words of a program that is told by a file
 	set                  map[string]string      // variables that the act sets
 	sourcesRead          []string               // files of programs

@@ -9,6 +9,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -22,7 +23,7 @@ var (
 	// instructed are programs that are told what to run by a file of the folder.
 	instructed = map[string][]string{
 		"make": {"GNUmakefile", "makefile", "Makefile"}, "gmake": {"GNUmakefile", "makefile", "Makefile"}, "just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"},
-		"npm": {"package.json"}, "pnpm": {"package.json"}, "yarn": {"package.json"}, "rake": {"Rakefile"}, "invoke": {"tasks.py"}, "pre-commit": {".pre-commit-config.yaml"}, "lefthook": {"lefthook.yml"},
+		"npm": {"package.json"}, "pnpm": {"package.json"}, "yarn": {"package.json"}, "bun": {"package.json"}, "rake": {"Rakefile"}, "invoke": {"tasks.py"}, "inv": {"tasks.py"}, "pre-commit": {".pre-commit-config.yaml"}, "lefthook": {"lefthook.yml"},
 	}
 	instructing = words("-f --file --makefile --justfile -t --taskfile")
 )
@@ -86,6 +87,9 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 	o.roots = e.roots()
 	for _, name := range slices.Concat(does.Ran, does.Called, does.Fed) {
 		e.takesIn(o, name, "")
+	}
+	for _, words := range e.spread {
+		e.packagesBelow(o, words)
 	}
 	for i := 0; i < len(e.gathered); i++ { // which become more
 		s := e.gathered[i]
@@ -164,6 +168,22 @@ func (s *script) runs(f hazard.Finding, found bool) act.FileRun {
 // maxLined is of how many findings of a script the line is told.
 const maxLined = 3
 
+// packagesBelow gathers the packages below the folders of a call that the session wrote to, for what
+// these words have run of their scripts.
+func (e *examination) packagesBelow(o *overlook, words []string) {
+	const name = "package.json"
+	if !e.wrote(name) {
+		return
+	}
+	for _, file := range o.like(name, "") {
+		if text, err := regular.Read(file, maxSetting); err == nil && len(e.gathered) < maxScripts {
+			e.gathered = append(e.gathered, script{name: name, words: words, text: string(text), in: filepath.Dir(file), found: true})
+		} else {
+			e.tooMuch = true
+		}
+	}
+}
+
 // gravestOf is the gravest of findings, if that is grave.
 func gravestOf(found []hazard.Finding) (gravest hazard.Finding, is bool) {
 	for _, f := range found {
@@ -222,11 +242,20 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 	if !e.gathering {
 		e.programFiles(c, version)
 	}
-	switch files := instructed[name]; {
-	case files != nil:
-		e.words = append([]string{}, wordsOf(c.Words)...)
+	if hazard.RunsNothing(version, c.Words) {
+		return
+	}
+	if files := instructed[name]; files != nil {
+		e.words = append([]string{}, c.Words...)
 		e.assigned = slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") || !strings.Contains(w, "=") })
 		e.instructed(c, files)
+		if hazard.MeansOthers(name, c.Words) {
+			e.spread = append(e.spread, c.Words)
+		}
+		e.words = nil
+	}
+	switch {
+	case instructed[name] != nil && !interpreters[version]: // bun runs files, too
 	case name == "ansible-playbook":
 		for _, w := range c.Words {
 			if ext := path.Ext(w); !strings.HasPrefix(w, "-") && (ext == ".yml" || ext == ".yaml") {
@@ -246,16 +275,6 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 			e.script(dir+"/"+name, "", c.Dirs)
 		}
 	}
-}
-
-// wordsOf are those words of a command that are no options and set nothing.
-func wordsOf(words []string) (plain []string) {
-	for _, w := range words {
-		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
-			plain = append(plain, w)
-		}
-	}
-	return plain
 }
 
 // givesProgram reports whether an option gives an interpreter its program.
@@ -317,6 +336,12 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 		return
 	}
 	e.toldByVariables(with, dirs)
+	if low := strings.ToLower(path.Base(filepath.ToSlash(name))); e.gathering && with == told && (strings.Contains(low, "makefile") || strings.HasSuffix(low, ".mk")) {
+		text = hazard.Inlined(text, func(name string) (string, bool) {
+			texts := e.readFiles(name, dirs)
+			return strings.Join(texts, "\n"), len(texts) > 0
+		})
+	}
 	if e.gathering {
 		e.gathered = append(e.gathered, script{name: path.Base(filepath.ToSlash(name)), words: e.words, text: text, said: name, in: path.Dir(filepath.ToSlash(name))})
 	}

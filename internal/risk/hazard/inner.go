@@ -181,6 +181,9 @@ var installers = set("java make gmake dpkg rpm apt apt-get dnf yum zypper pacman
 // runsFetched judges that a command is given a file that was downloaded, or what comes from
 // the network on its input, and runs it.
 func (c *invocation) runsFetched() {
+	if RunsNothing(c.name, c.told()) {
+		return
+	}
 	c.givenCode()
 	c.obeysFiles()
 	_, implies := unasked[c.name]
@@ -375,7 +378,11 @@ func (c *invocation) runsKind(f flow, name, language string) {
 		c.report("shell.download_run", 0, c.at)
 	}
 	if name == "package.json" && f.known {
-		for _, script := range packageScripts(f.text, c.targets()) {
+		words := c.told()
+		if !runsOfPackages[c.name] {
+			words = nil
+		}
+		for _, script := range packageScripts(f.text, words) {
 			c.inside(script)
 		}
 		return
@@ -547,18 +554,19 @@ func (c *invocation) recipes(text string) {
 	}
 	c.implying = true
 	defer func() { c.implying = false }()
-	for _, line := range recipesIn(expanded(text[:min(len(text), 16<<10)], c.toldVariables(), c.vars), c.targets()) {
+	for _, line := range recipesIn(expanded(text[:min(len(text), 16<<10)], c.toldVariables(), c.vars), c.told()) {
 		c.inside(line)
 	}
 }
 
-// targets are the words by which a program is told what of its file it should do.
-func (c *invocation) targets() []string {
+// told are the words of a command; one that is not known stands for any.
+func (c *invocation) told() []string {
 	words := []string{}
 	for _, a := range c.args {
-		if !strings.HasPrefix(a.text, "-") && !strings.Contains(a.text, "=") {
-			words = append(words, a.text)
+		if !a.known {
+			a.text += "$"
 		}
+		words = append(words, a.text)
 	}
 	return words
 }

@@ -53,20 +53,20 @@ func pythonOption(t string) (what byte, rest string, own bool) {
 // nodeValues are options of Node and its like whose value is the next word.
 const nodeValues = "-C --conditions --env-file --env-file-if-exists --loader --experimental-loader --title --icu-data-dir --input-type --inspect-port --disable-warning --redirect-warnings --ext --config -c --lock --import-map --cert --location --seed --watch-path --openssl-config"
 
-// onlyParses reports whether an interpreter is told to look whether a file can be read, and to run
-// nothing.
-func (c *invocation) onlyParses(i interpreter) bool {
+// onlyParses reports whether an interpreter is told by these words to look whether a file can be read,
+// and to run nothing.
+func onlyParses(i interpreter, words []string) bool {
 	option := map[string]string{"js": "--check -c", "ruby": "-c", "php": "-l --syntax-check"}[i.language]
 	if i.shell {
 		option = "-n --no-execute"
 	}
-	for _, a := range c.args {
+	for _, w := range words {
 		switch {
-		case listed(option, a.text) && option != "":
-			return !slices.ContainsFunc(c.args, func(a flow) bool {
-				return !a.known || strings.HasPrefix(a.text, "+") || listed("-r --require --import", a.text)
+		case listed(option, w) && option != "":
+			return !slices.ContainsFunc(words, func(w string) bool {
+				return strings.ContainsAny(w, "$`") || strings.HasPrefix(w, "+") || listed("-r --require --import", w)
 			})
-		case !strings.HasPrefix(a.text, "-") || a.text == "-":
+		case !strings.HasPrefix(w, "-") || w == "-":
 			return false
 		}
 	}
@@ -76,7 +76,7 @@ func (c *invocation) onlyParses(i interpreter) bool {
 // interpret judges a call of an interpreter: text after an option, a file, or
 // what comes in.
 func (c *invocation) interpret(i interpreter) (out flow) {
-	if c.onlyParses(i) {
+	if onlyParses(i, c.told()) {
 		return flow{}
 	}
 	var code []flow

@@ -213,6 +213,8 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		a.apart(at).taskFile(text)
 	case isTaskFile(base):
 		a.apart(at).taskFile(text)
+	case low == "tasks.py" && words != nil:
+		a.code("python", askedTasks(text, words), at, false)
 	case isSource:
 		a.source(source, text, at)
 	case lang == "sh":
@@ -294,51 +296,6 @@ func MayHoldOrders(name string) bool {
 		!listed(".md .markdown .rst .adoc .html .htm .csv .tsv .lock .svg .po", path.Ext(low))
 }
 
-// recipes are the commands of a makefile that make runs for some targets, with those that
-// they need; all of them where it cannot be told.
-func recipes(text string, targets []string) []string { return recipesIn(Expanded(text, nil), targets) }
-
-func recipesIn(text string, targets []string) []string {
-	rules := map[string][]string{} // what each target needs and runs
-	var all, first, now []string
-	open := targets == nil
-	for line := range strings.Lines(text) {
-		if recipe, ok := strings.CutPrefix(line, "\t"); ok {
-			recipe = strings.TrimLeft(strings.TrimRight(recipe, "\n"), "@-+ ")
-			all = append(all, recipe)
-			for _, target := range now {
-				rules[target] = append(rules[target], recipe)
-			}
-			open = open || now == nil // of a part of the file
-			continue
-		}
-		left, right, isRule := strings.Cut(line, ":")
-		if open = open || strings.Contains(line, "$(eval") || includes.MatchString(line); strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" || !isRule || strings.HasPrefix(right, "=") || strings.HasPrefix(right, ":=") || strings.Contains(left, "=") {
-			continue
-		}
-		now = strings.Fields(left)
-		open = open || strings.ContainsAny(left, "$%")
-		right, inline, _ := strings.Cut(right, ";")
-		for _, target := range now {
-			rules[target] = append(rules[target], right, inline)
-		}
-		if all = append(all, inline); first == nil && !strings.HasPrefix(left, ".") {
-			first = now[:min(len(now), 1)]
-		}
-	}
-	wanted := named(rules, targets)
-	if len(targets) == 0 {
-		wanted = first
-	}
-	if open || len(wanted) == 0 {
-		return all
-	}
-	return needed(rules, append(wanted, ".shell"))
-}
-
-// includes begins a line of a makefile that stands for others.
-var includes = lazyregexp.New(`^\s*(?:-?include|sinclude|load|import|define)\b|\.DEFAULT_GOAL|\.SECONDEXPANSION`)
-
 // packageScripts are the scripts of a package.json that its programs run for some words, with
 // those that these run in turn; all of them where it cannot be told.
 func packageScripts(text string, words []string) []string {
@@ -348,25 +305,19 @@ func packageScripts(text string, words []string) []string {
 		script := unquoteDouble(m[2])
 		scripts[m[1]], all = append(scripts[m[1]], script), append(all, script)
 	}
-	wanted := named(scripts, words)
+	asked := askingPackage(words)
+	if words == nil || asked.any || strings.Contains(text, "\\u") {
+		return all
+	}
+	wanted := named(scripts, asked.names)
 	for _, name := range slices.Clone(wanted) {
 		wanted = append(wanted, "pre"+name, "post"+name)
-	}
-	if words != nil && (len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return listed(packing, w) })) {
-		wanted = append(wanted, strings.Fields("preinstall install postinstall preprepare prepare postprepare prepublish prepublishOnly prepack postpack dependencies preversion version postversion")...)
-	}
-	if len(wanted) == 0 || strings.Contains(text, "\\u") {
-		return all
 	}
 	return needed(scripts, wanted)
 }
 
-// namedScript is a member of a package.json that is a text; packing are words by which its
-// programs put packages together, for which they run scripts of theirs.
-var (
-	namedScript = lazyregexp.New(`"([\w:./-]+)"\s*:\s*"((?:[^"\\]|\\.)*)"`)
-	packing     = "install i ci add it cit update up link publish pack version rebuild remove uninstall"
-)
+// namedScript is a member of a package.json that is a text.
+var namedScript = lazyregexp.New(`"((?:[^"\\]|\\.){1,100})"\s*:\s*"((?:[^"\\]|\\.)*)"`)
 
 // named are those words that name something.
 func named(of map[string][]string, words []string) (names []string) {
