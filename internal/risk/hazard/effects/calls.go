@@ -529,66 +529,86 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 			return nothing
 		}
 	}
-	switch kind {
+	d := deed{arguments: a, kind: kind, what: what, first: first, depth: depth}
+	for _, does := range [...]func(*walker, deed) (*value, bool){(*walker).starts, (*walker).handlesFiles, (*walker).speaks, (*walker).computes} {
+		if v, known := does(w, d); known {
+			return v
+		}
+	}
+	return nothing
+}
+
+// deed is a call of a known function: what kind it is of, by which name it was called, and with what, of which
+// first stands first.
+type deed struct {
+	arguments
+	kind, what string
+	first      *value
+	depth      int
+}
+
+// starts judges a call that runs a program or code, and what becomes of processes.
+func (w *walker) starts(d deed) (*value, bool) {
+	switch d.kind {
 	case "shell":
-		return w.within(a, func() *value { return w.shell(first) })
+		return w.within(d.arguments, func() *value { return w.shell(d.first) }), true
 	case "run":
-		if t, ok := a.option("shell").known(); ok && t != "False" && t != "false" || a.option("shell").what == "True" || a.option("shell").what == "true" {
-			if len(first.items) > 0 {
-				if line, ok := first.items[0].known(); ok && strings.Contains(line, "$") { // the others are its words
-					w.within(a, func() *value {
-						return w.program(&value{items: append([]*value{text("sh"), text("-c")}, first.items...)}, arguments{})
+		if t, ok := d.option("shell").known(); ok && t != "False" && t != "false" || d.option("shell").what == "True" || d.option("shell").what == "true" {
+			if len(d.first.items) > 0 {
+				if line, ok := d.first.items[0].known(); ok && strings.Contains(line, "$") { // the others are its words
+					w.within(d.arguments, func() *value {
+						return w.program(&value{items: append([]*value{text("sh"), text("-c")}, d.first.items...)}, arguments{})
 					})
 				}
-				return w.within(a, func() *value { return w.shell(joinWith(first.items, " ")) })
+				return w.within(d.arguments, func() *value { return w.shell(joinWith(d.first.items, " ")) }), true
 			}
-			if rest := a.is(1); rest.items != nil {
-				return w.within(a, func() *value { return w.shell(joinWith(append([]*value{first}, rest.items...), " ")) })
+			if rest := d.is(1); rest.items != nil {
+				return w.within(d.arguments, func() *value { return w.shell(joinWith(append([]*value{d.first}, rest.items...), " ")) }), true
 			}
-			return w.within(a, func() *value { return w.shell(first) })
+			return w.within(d.arguments, func() *value { return w.shell(d.first) }), true
 		}
-		if program := a.option("executable"); program.some() && len(first.items) > 0 {
-			first = &value{items: append([]*value{program}, first.items[1:]...)}
+		if program := d.option("executable"); program.some() && len(d.first.items) > 0 {
+			d.first = &value{items: append([]*value{program}, d.first.items[1:]...)}
 		}
-		if args := a.option("args"); args.items != nil && first.items == nil {
-			first = &value{items: append([]*value{first}, args.items...)}
+		if args := d.option("args"); args.items != nil && d.first.items == nil {
+			d.first = &value{items: append([]*value{d.first}, args.items...)}
 		}
-		if cmd := first.member("cmd"); cmd.items != nil {
-			first = cmd
+		if cmd := d.first.member("cmd"); cmd.items != nil {
+			d.first = cmd
 		}
-		return w.within(a, func() *value { return w.program(first, a) })
+		return w.within(d.arguments, func() *value { return w.program(d.first, d.arguments) }), true
 	case "execl":
-		return w.program(&value{items: append([]*value{first}, a.at[min(len(a.at), 2):]...)}, arguments{})
+		return w.program(&value{items: append([]*value{d.first}, d.at[min(len(d.at), 2):]...)}, arguments{}), true
 	case "execv":
-		if argv := a.is(1).items; len(argv) > 0 {
-			return w.program(&value{items: append([]*value{first}, argv[1:]...)}, arguments{})
+		if argv := d.is(1).items; len(argv) > 0 {
+			return w.program(&value{items: append([]*value{d.first}, argv[1:]...)}, arguments{}), true
 		}
-		return w.program(first, arguments{})
+		return w.program(d.first, arguments{}), true
 	case "spawn":
-		return w.program(&value{items: a.at[min(len(a.at), 1):]}, arguments{})
+		return w.program(&value{items: d.at[min(len(d.at), 1):]}, arguments{}), true
 	case "fork":
-		all := append([]*value{text("node")}, a.option("execArgv").items...)
-		return w.program(&value{items: append(append(all, first), a.is(1).items...)}, arguments{})
+		all := append([]*value{text("node")}, d.option("execArgv").items...)
+		return w.program(&value{items: append(append(all, d.first), d.is(1).items...)}, arguments{}), true
 	case "code":
-		return w.code(what, first, a, depth)
+		return w.code(d.what, d.first, d.arguments, d.depth), true
 	case "function":
-		return w.function(a)
+		return w.function(d.arguments), true
 	case "worker":
-		if truth(a.option("eval")) {
-			return w.code(what, first, a, depth)
+		if truth(d.option("eval")) {
+			return w.code(d.what, d.first, d.arguments, d.depth), true
 		}
-		if s, ok := first.known(); ok {
+		if s, ok := d.first.known(); ok {
 			w.does("node " + quote(s))
 		}
 	case "unpickle":
-		return w.unpickled(first)
+		return w.unpickled(d.first), true
 	case "marshal":
-		w.Hidden = w.Hidden || first.own()
-		return content(first)
+		w.Hidden = w.Hidden || d.first.own()
+		return content(d.first), true
 	case "yaml":
-		return w.yaml(what, first, a, depth)
+		return w.yaml(d.what, d.first, d.arguments, d.depth), true
 	case "configure":
-		w.configured(first, 0, depth)
+		w.configured(d.first, 0, d.depth)
 	case "doctest":
 		w.doctest()
 	case "typed":
@@ -596,32 +616,178 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 			w.does("sh -c " + w.talks.word())
 		}
 	case "native":
-		for _, v := range a.at {
+		for _, v := range d.at {
 			if s, ok := v.known(); ok && strings.Contains(s, "/") {
 				w.does(quote(s))
 			}
 		}
-		return &value{what: what + "()"}
+		return &value{what: d.what + "()"}, true
 	case "imported":
-		for _, v := range append(slices.Clip(a.at), a.named["path"], a.named["location"]) {
+		for _, v := range append(slices.Clip(d.at), d.named["path"], d.named["location"]) {
 			if s, ok := v.known(); ok && strings.Contains(s, "/") {
 				w.does("python3 " + quote(s))
 			}
 		}
-		return &value{what: what + "()"}
+		return &value{what: d.what + "()"}, true
 	case "pip":
-		return w.program(&value{items: append([]*value{text("pip")}, first.items...)}, arguments{})
+		return w.program(&value{items: append([]*value{text("pip")}, d.first.items...)}, arguments{}), true
+	case "proxy":
+		if d.what == "Reflect.apply" {
+			v, _ := w.apply(d.first, arguments{at: d.is(2).items}, d.depth)
+			return v, true
+		}
+		rest := d.at[min(len(d.at), 1):]
+		if w.language == "js" {
+			rest = nil
+		}
+		v := &value{of: "partial", where: d.first, items: slices.Clone(rest)}
+		for key, item := range d.named {
+			v.names, v.bound = append(v.names, key), append(v.bound, item)
+		}
+		return v, true
+	case "called":
+		v, _ := w.apply(d.first, arguments{at: d.at[min(len(d.at), 1):], named: d.named}, d.depth)
+		return v, true
+	case "kill", "killpg":
+		w.kills(d.kind, d.first, d.is(1))
+	case "processes":
+		return &value{of: "processes"}, true
+	case "process":
+		return &value{of: "process", parts: d.first.parts}, true
+	default:
+		return nil, false
+	}
+	return nothing, true
+}
+
+// handlesFiles judges a call that reads, writes, moves or removes files, or tells where they are.
+func (w *walker) handlesFiles(d deed) (*value, bool) {
+	switch d.kind {
+	case "chdir":
+		w.folder = d.first
+		w.does("cd " + d.first.word())
+	case "remove":
+		w.path("rm -f", d.first)
+	case "rmdir":
+		w.path(map[bool]string{true: "rm -rf", false: "rmdir"}[truth(d.option("recursive"))], d.first)
+	case "tree":
+		w.path("rm -rf", d.first)
+	case "rm":
+		w.path(map[bool]string{true: "rm -rf", false: "rm -f"}[truth(d.option("recursive"))], d.first)
+	case "copy":
+		w.reads(d.first)
+		w.Hidden = w.Hidden || d.is(1, "dst", "dest").hides()
+		w.path("cp -r", d.first, d.is(1, "dst", "dest"))
+	case "move":
+		w.path("mv", d.first, d.is(1, "dst", "dest"))
+	case "link":
+		w.path("ln -s", d.first, d.is(1, "dst"))
+	case "chmod":
+		if mode, ok := d.is(1, "mode").known(); ok {
+			if n, is := integer(mode); is {
+				mode = strconv.FormatInt(n, 8)
+			}
+			w.path("chmod "+quote(mode), d.first)
+		}
+	case "chown":
+		w.path("chown "+words(d.is(1, "uid")), d.first)
+	case "open":
+		return w.open(d.first, d.is(1, "mode", "flags")), true
+	case "input":
+		s, ok := w.with.Input.value().known()
+		if line, _, _ := strings.Cut(s, "\n"); ok {
+			return text(line), true
+		}
+		return w.with.Input.value(), true
+	case "read":
+		if s, ok := d.first.known(); ok && (s == "0" && d.first.of == "number" || s == "/dev/stdin") || d.first.of == "input" {
+			return w.input(), true
+		}
+		w.reads(d.first)
+		if at := slices.IndexFunc(d.first.parts, func(p part) bool { return p.kind == given && strings.HasPrefix(p.text, "nc -l") }); at > 0 {
+			w.does("python3 -m http.server -d " + (&value{parts: d.first.parts[:at]}).word()) // whatever is asked for there
+		}
+		if d.first.some() {
+			return gives("cat " + d.first.word()), true
+		}
+	case "write":
+		return w.write(d.first, d.is(1, "data"), ">"), true
+	case "append":
+		return w.write(d.first, d.is(1, "data"), ">>"), true
+	case "truncate":
+		w.path("truncate -s 0", d.first)
+	case "path":
+		return &value{of: "path", parts: pathOf(d.at...).parts}, true
+	case "join":
+		return pathOf(d.at...), true
+	case "home":
+		return &value{of: "path", parts: []part{{variable, "HOME"}}}, true
+	case "modules":
+		switch which, ok := d.first.known(); {
+		case d.what == "site.getsitepackages":
+			return listOf([]*value{modulesFolder()}), true
+		case d.what == "sysconfig.get_paths":
+			return &value{of: "object", items: []*value{modulesFolder(), modulesFolder()}, names: []string{"purelib", "platlib"}}, true
+		case d.what != "sysconfig.get_path" || ok && strings.HasSuffix(which, "lib"):
+			return modulesFolder(), true
+		}
+	case "names":
+		if s, _ := d.first.known(); strings.HasPrefix(s, "/proc") {
+			return &value{of: "processes"}, true
+		}
+		return &value{of: "list", items: []*value{{parts: []part{{pattern, "*"}}}}}, true
+	case "walk":
+		any := &value{of: "list", items: []*value{{parts: []part{{pattern, "*"}}}}}
+		return &value{of: "list", items: []*value{{of: "list", items: []*value{d.first, any, any}}}}, true
+	case "glob":
+		return &value{of: "list", items: []*value{globbed(d.first)}}, true
+	case "temp":
+		return join(text("/tmp/"), nothing), true
+	case "dump":
+		for i, v := range d.at {
+			if i > 0 && v.of == "file" {
+				w.write(v.where, content(d.at[0]), map[bool]string{true: ">>", false: ">"}[v.added])
+			}
+		}
+	case "load":
+		if d.what == "json.load" {
+			return fromJSON(w.held(d.first)), true
+		}
+		return w.held(d.first), true
+	case "print":
+		if f := d.named["file"]; f != nil && f.of == "file" {
+			w.write(f.where, content(d.first), map[bool]string{true: ">>", false: ">"}[f.added])
+		}
+	case "fdwrite":
+		w.writesTo(d.first, d.is(1))
+	case "fdcopy":
+		to := d.is(1)
+		if d.what == "os.sendfile" {
+			to = d.first
+		}
+		w.writesTo(to, nothing)
+	case "fdread":
+		return content(d.first), true
+	default:
+		return nil, false
+	}
+	return nothing, true
+}
+
+// speaks judges a call that serves, fetches, or speaks to somebody.
+func (w *walker) speaks(d deed) (*value, bool) {
+	switch d.kind {
 	case "served":
-		folder := a.is(0, "directory")
-		if what != "express.static" && what != "serve-static" {
-			folder = a.is(-1, "directory")
+		folder := d.is(0, "directory")
+		if d.what != "express.static" && d.what != "serve-static" {
+			folder = d.is(-1, "directory")
 		}
 		if folder.some() {
 			w.does("python3 -m http.server -d " + folder.word())
 		}
-		return &value{what: what}
+		return &value{what: d.what}, true
 	case "listen":
-		for _, v := range a.at {
+		for _, v := range d.at {
 			if v.what == "http.server.SimpleHTTPRequestHandler" || v.of == "partial" && v.where.what == "http.server.SimpleHTTPRequestHandler" {
 				folder := v.named("directory")
 				if folder == nil {
@@ -632,202 +798,165 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 				}
 			}
 			if v.f != nil { // is given what comes in
-				w.invoke(v, arguments{at: []*value{visit, nothing}}, depth)
+				w.invoke(v, arguments{at: []*value{visit, nothing}}, d.depth)
 			}
 		}
 		w.talks = visit
-		return &value{of: "server"}
+		return &value{of: "server"}, true
 	case "listening":
-		w.does("node --inspect=" + join(a.is(1), text(":"), first).word())
-	case "chdir":
-		w.folder = first
-		w.does("cd " + first.word())
-	case "proxy":
-		if what == "Reflect.apply" {
-			v, _ := w.apply(first, arguments{at: a.is(2).items}, depth)
-			return v
-		}
-		rest := a.at[min(len(a.at), 1):]
-		if w.language == "js" {
-			rest = nil
-		}
-		v := &value{of: "partial", where: first, items: slices.Clone(rest)}
-		for key, item := range a.named {
-			v.names, v.bound = append(v.names, key), append(v.bound, item)
-		}
-		return v
-	case "called":
-		v, _ := w.apply(first, arguments{at: a.at[min(len(a.at), 1):], named: a.named}, depth)
-		return v
-	case "remove":
-		w.path("rm -f", first)
-	case "rmdir":
-		w.path(map[bool]string{true: "rm -rf", false: "rmdir"}[truth(a.option("recursive"))], first)
-	case "tree":
-		w.path("rm -rf", first)
-	case "rm":
-		w.path(map[bool]string{true: "rm -rf", false: "rm -f"}[truth(a.option("recursive"))], first)
-	case "copy":
-		w.reads(first)
-		w.Hidden = w.Hidden || a.is(1, "dst", "dest").hides()
-		w.path("cp -r", first, a.is(1, "dst", "dest"))
-	case "move":
-		w.path("mv", first, a.is(1, "dst", "dest"))
-	case "link":
-		w.path("ln -s", first, a.is(1, "dst"))
-	case "chmod":
-		if mode, ok := a.is(1, "mode").known(); ok {
-			if n, is := integer(mode); is {
-				mode = strconv.FormatInt(n, 8)
-			}
-			w.path("chmod "+quote(mode), first)
-		}
-	case "chown":
-		w.path("chown "+words(a.is(1, "uid")), first)
-	case "open":
-		return w.open(first, a.is(1, "mode", "flags"))
-	case "input":
-		s, ok := w.with.Input.value().known()
-		if line, _, _ := strings.Cut(s, "\n"); ok {
-			return text(line)
-		}
-		return w.with.Input.value()
-	case "read":
-		if s, ok := first.known(); ok && (s == "0" && first.of == "number" || s == "/dev/stdin") || first.of == "input" {
-			return w.input()
-		}
-		w.reads(first)
-		if at := slices.IndexFunc(first.parts, func(p part) bool { return p.kind == given && strings.HasPrefix(p.text, "nc -l") }); at > 0 {
-			w.does("python3 -m http.server -d " + (&value{parts: first.parts[:at]}).word()) // whatever is asked for there
-		}
-		if first.some() {
-			return gives("cat " + first.word())
-		}
-	case "write":
-		return w.write(first, a.is(1, "data"), ">")
-	case "append":
-		return w.write(first, a.is(1, "data"), ">>")
-	case "truncate":
-		w.path("truncate -s 0", first)
+		w.does("node --inspect=" + join(d.is(1), text(":"), d.first).word())
 	case "get", "send", "erase", "request":
-		return w.web(kind, what, first, a, depth)
+		return w.web(d.kind, d.what, d.first, d.arguments, d.depth), true
 	case "fetch":
-		if first.some() {
-			w.does("curl -s -o " + words(a.is(1, "filename", "out"), first))
-			if to, ok := a.is(1, "filename", "out").known(); ok && len(w.brought) < maxStars {
+		if d.first.some() {
+			w.does("curl -s -o " + words(d.is(1, "filename", "out"), d.first))
+			if to, ok := d.is(1, "filename", "out").known(); ok && len(w.brought) < maxStars {
 				w.brought = append(w.brought, to)
 			}
 		}
-		return listOf([]*value{{parts: a.is(1, "filename", "out").parts}, nothing})
-	case "path":
-		return &value{of: "path", parts: pathOf(a.at...).parts}
-	case "join":
-		return pathOf(a.at...)
-	case "home":
-		return &value{of: "path", parts: []part{{variable, "HOME"}}}
-	case "modules":
-		switch which, ok := first.known(); {
-		case what == "site.getsitepackages":
-			return listOf([]*value{modulesFolder()})
-		case what == "sysconfig.get_paths":
-			return &value{of: "object", items: []*value{modulesFolder(), modulesFolder()}, names: []string{"purelib", "platlib"}}
-		case what != "sysconfig.get_path" || ok && strings.HasSuffix(which, "lib"):
-			return modulesFolder()
-		}
-	case "expand":
-		return expanded(first)
-	case "vars":
-		return expanded(first)
-	case "same":
-		return first
-	case "made":
-		if what == "Buffer.from" {
-			if how, _ := a.is(1).known(); how == "base64" || how == "base64url" {
-				return decoded(first, "64")
-			} else if how == "hex" {
-				return decoded(first, "hex")
+		return listOf([]*value{{parts: d.is(1, "filename", "out").parts}, nothing}), true
+	case "session":
+		return &value{what: "requests"}, true
+	case "socket":
+		return &value{of: "socket", where: &value{}}, true
+	case "connect":
+		return w.connect(d.arguments), true
+	case "dial":
+		s := w.connect(d.arguments)
+		return listOf([]*value{s, s}), true
+	case "stream":
+		return w.stream(d.first, d.arguments), true
+	case "resolve":
+		answer := gives("dig +short TXT " + d.first.word())
+		for _, back := range d.at {
+			if back.f != nil {
+				w.invoke(back, arguments{at: []*value{nothing, answer}}, d.depth)
 			}
 		}
-		if first.items != nil {
-			return bytesOf(first.items)
+		return answer, true
+	case "secrets":
+		return gives(`cat "$HOME"/.netrc`), true
+	case "dotenv":
+		file := d.is(0, "dotenv_path")
+		if !file.some() {
+			file = text(".env")
 		}
-		return first
+		return &value{of: "dotenv", where: file, parts: gives("cat " + file.word()).parts}, true
+	case "http":
+		return &value{of: "http", where: join(text(schemeOf(d.what)), d.first)}, true
+	case "ftp":
+		return &value{of: "ftp", where: join(text("ftp://"), d.first, text("/"))}, true
+	case "mail":
+		return w.dials(d.first), true
+	case "smtp":
+		return &value{of: "socket", where: join(text("nc "), d.first, text(" 25"))}, true
+	case "login":
+		return &value{of: "login", where: &value{parts: d.is(0, "host").parts}}, true
+	case "cloud":
+		return &value{of: "cloud"}, true
+	default:
+		return nil, false
+	}
+	return nothing, true
+}
+
+// computes tells what a call gives that does nothing: texts, lists, modules, names.
+func (w *walker) computes(d deed) (*value, bool) {
+	switch d.kind {
+	case "expand":
+		return expanded(d.first), true
+	case "vars":
+		return expanded(d.first), true
+	case "same":
+		return d.first, true
+	case "made":
+		if d.what == "Buffer.from" {
+			if how, _ := d.is(1).known(); how == "base64" || how == "base64url" {
+				return decoded(d.first, "64"), true
+			} else if how == "hex" {
+				return decoded(d.first, "hex"), true
+			}
+		}
+		if d.first.items != nil {
+			return bytesOf(d.first.items), true
+		}
+		return d.first, true
 	case "list":
-		if what == "sorted" || what == "itertools.chain" {
+		if d.what == "sorted" || d.what == "itertools.chain" {
 			all := []*value{}
-			for _, v := range a.at {
+			for _, v := range d.at {
 				all = w.extended(all, w.each(v))
 			}
-			return listOf(all)
+			return listOf(all), true
 		}
-		if f := a.is(1); f.f != nil && first.items != nil { // Array.from(list, f)
-			return w.act("map", what, arguments{at: []*value{f, first}}, depth)
+		if f := d.is(1); f.f != nil && d.first.items != nil { // Array.from(list, f)
+			return w.act("map", d.what, arguments{at: []*value{f, d.first}}, d.depth), true
 		}
-		if first.items == nil && !first.plain() {
-			if len(a.at) == 0 {
-				return listOf(nil)
+		if d.first.items == nil && !d.first.plain() {
+			if len(d.at) == 0 {
+				return listOf(nil), true
 			}
-			return first
+			return d.first, true
 		}
-		return listOf(slices.Clone(w.each(first)))
+		return listOf(slices.Clone(w.each(d.first))), true
 	case "listed":
-		return listed1(what, a)
+		return listed1(d.what, d.arguments), true
 	case "count":
-		return counted(what, a)
+		return counted(d.what, d.arguments), true
 	case "concat":
-		return w.summed(what, a, depth)
+		return w.summed(d.what, d.arguments, d.depth), true
 	case "unescape":
-		return unescapedURL(first)
+		return unescapedURL(d.first), true
 	case "json":
-		return fromJSON(first)
+		return fromJSON(d.first), true
 	case "literal":
-		if s, ok := first.known(); ok {
+		if s, ok := d.first.known(); ok {
 			if body, whole, _ := parsed("python", strings.TrimSpace(s)); whole && len(body) == 1 && body[0].kind == evaluate {
-				return w.eval(body[0].value, depth)
+				return w.eval(body[0].value, d.depth), true
 			}
-			return obscure
+			return obscure, true
 		}
-		return first
+		return d.first, true
 	case "unpack":
-		how, _, _ := strings.Cut(what, ".")
+		how, _, _ := strings.Cut(d.what, ".")
 		switch {
-		case strings.HasSuffix(what, "gunzipSync"), strings.HasSuffix(what, "unzipSync"):
+		case strings.HasSuffix(d.what, "gunzipSync"), strings.HasSuffix(d.what, "unzipSync"):
 			how = "gzip"
-		case strings.HasSuffix(what, "inflateRawSync"), strings.HasSuffix(what, "brotliDecompressSync"):
+		case strings.HasSuffix(d.what, "inflateRawSync"), strings.HasSuffix(d.what, "brotliDecompressSync"):
 			how = ""
 		}
-		return unpacked(first, how)
+		return unpacked(d.first, how), true
 	case "sub":
-		return substituted(first, a.is(1, "repl"), a.is(2, "string"))
+		return substituted(d.first, d.is(1, "repl"), d.is(2, "string")), true
 	case "template":
-		return &value{of: "template", parts: first.parts}
+		return &value{of: "template", parts: d.first.parts}, true
 	case "buffer":
-		return &value{of: "buffer", parts: slices.Clone(first.parts)}
+		return &value{of: "buffer", parts: slices.Clone(d.first.parts)}, true
 	case "table":
-		if len(first.names) > 0 {
-			return first
+		if len(d.first.names) > 0 {
+			return d.first, true
 		}
-		return &value{of: "table", items: a.at}
+		return &value{of: "table", items: d.at}, true
 	case "pack":
-		return packed(a)
+		return packed(d.arguments), true
 	case "decode64":
-		return decoded(first, "64")
+		return decoded(d.first, "64"), true
 	case "decodehex":
-		return decoded(first, "hex")
+		return decoded(d.first, "hex"), true
 	case "codec":
-		how, _ := a.is(1, "encoding").known()
-		return recoded(first, how)
+		how, _ := d.is(1, "encoding").known()
+		return recoded(d.first, how), true
 	case "char":
-		return characters(a.at)
+		return characters(d.at), true
 	case "map":
-		f, of := first, a.is(1)
-		if of.items == nil && !of.plain() && what != "Array.from" {
-			w.apply(f, arguments{at: []*value{{parts: of.parts}}}, depth)
-			return of
+		f, of := d.first, d.is(1)
+		if of.items == nil && !of.plain() && d.what != "Array.from" {
+			w.apply(f, arguments{at: []*value{{parts: of.parts}}}, d.depth)
+			return of, true
 		}
 		all := []*value{}
 		lists := [][]*value{}
-		for _, v := range a.at[min(len(a.at), 1):] {
+		for _, v := range d.at[min(len(d.at), 1):] {
 			lists = append(lists, w.each(v))
 		}
 		for i, item := range lists[0][:min(len(lists[0]), 256)] {
@@ -837,129 +966,49 @@ func (w *walker) act(kind, what string, a arguments, depth int) *value {
 					given = append(given, more[i])
 				}
 			}
-			if v, done := w.apply(f, arguments{at: given}, depth); done && what != "filter" {
+			if v, done := w.apply(f, arguments{at: given}, d.depth); done && d.what != "filter" {
 				item = v
-			} else if what != "filter" && item.own() {
+			} else if d.what != "filter" && item.own() {
 				item = obscure
 			}
 			all = append(all, item)
 		}
-		return listOf(all)
-	case "names":
-		if s, _ := first.known(); strings.HasPrefix(s, "/proc") {
-			return &value{of: "processes"}
-		}
-		return &value{of: "list", items: []*value{{parts: []part{{pattern, "*"}}}}}
-	case "walk":
-		any := &value{of: "list", items: []*value{{parts: []part{{pattern, "*"}}}}}
-		return &value{of: "list", items: []*value{{of: "list", items: []*value{first, any, any}}}}
-	case "glob":
-		return &value{of: "list", items: []*value{globbed(first)}}
+		return listOf(all), true
 	case "env":
-		if key, ok := first.known(); ok {
-			return w.variable(key)
+		if key, ok := d.first.known(); ok {
+			return w.variable(key), true
 		}
 	case "module":
-		name, ok := first.known()
+		name, ok := d.first.known()
 		if !ok {
-			w.Dark = w.Dark || what != "require" && what != "import"
-			w.Hidden = w.Hidden || first.hides()
-			return nothing
+			w.Dark = w.Dark || d.what != "require" && d.what != "import"
+			w.Hidden = w.Hidden || d.first.hides()
+			return nothing, true
 		}
 		v := w.imported(strings.TrimPrefix(name, "node:"))
-		if top, _, below := strings.Cut(name, "."); below && what == "__import__" && v.what != "" {
-			return &value{what: module(top)} // the package, in which the module is
+		if top, _, below := strings.Cut(name, "."); below && d.what == "__import__" && v.what != "" {
+			return &value{what: module(top)}, true // the package, in which the module is
 		}
-		return v
+		return v, true
 	case "attribute":
-		if name, ok := a.is(1).known(); ok {
-			return w.attribute(first, name)
+		if name, ok := d.is(1).known(); ok {
+			return w.attribute(d.first, name), true
 		}
-		w.Dark = w.Dark || dangerous(first.what)
-		w.Hidden = w.Hidden || a.is(1).hides() && dangerous(first.what)
+		w.Dark = w.Dark || dangerous(d.first.what)
+		w.Hidden = w.Hidden || d.is(1).hides() && dangerous(d.first.what)
 	case "getter":
-		return &value{of: "getter", parts: first.parts}
+		return &value{of: "getter", parts: d.first.parts}, true
 	case "caller":
-		return &value{of: "caller", parts: first.parts, items: slices.Clone(a.at[min(len(a.at), 1):])}
+		return &value{of: "caller", parts: d.first.parts, items: slices.Clone(d.at[min(len(d.at), 1):])}, true
 	case "spaces":
-		if first.what != "" {
-			return first
+		if d.first.what != "" {
+			return d.first, true
 		}
-		return &value{what: "globals"}
-	case "session":
-		return &value{what: "requests"}
-	case "socket":
-		return &value{of: "socket", where: &value{}}
-	case "connect":
-		return w.connect(a)
-	case "dial":
-		s := w.connect(a)
-		return listOf([]*value{s, s})
-	case "stream":
-		return w.stream(first, a)
-	case "resolve":
-		answer := gives("dig +short TXT " + first.word())
-		for _, back := range a.at {
-			if back.f != nil {
-				w.invoke(back, arguments{at: []*value{nothing, answer}}, depth)
-			}
-		}
-		return answer
-	case "secrets":
-		return gives(`cat "$HOME"/.netrc`)
-	case "dotenv":
-		file := a.is(0, "dotenv_path")
-		if !file.some() {
-			file = text(".env")
-		}
-		return &value{of: "dotenv", where: file, parts: gives("cat " + file.word()).parts}
-	case "http":
-		return &value{of: "http", where: join(text(schemeOf(what)), first)}
-	case "ftp":
-		return &value{of: "ftp", where: join(text("ftp://"), first, text("/"))}
-	case "mail":
-		return w.dials(first)
-	case "smtp":
-		return &value{of: "socket", where: join(text("nc "), first, text(" 25"))}
-	case "login":
-		return &value{of: "login", where: &value{parts: a.is(0, "host").parts}}
-	case "cloud":
-		return &value{of: "cloud"}
-	case "temp":
-		return join(text("/tmp/"), nothing)
-	case "dump":
-		for i, v := range a.at {
-			if i > 0 && v.of == "file" {
-				w.write(v.where, content(a.at[0]), map[bool]string{true: ">>", false: ">"}[v.added])
-			}
-		}
-	case "load":
-		if what == "json.load" {
-			return fromJSON(w.held(first))
-		}
-		return w.held(first)
-	case "print":
-		if f := a.named["file"]; f != nil && f.of == "file" {
-			w.write(f.where, content(first), map[bool]string{true: ">>", false: ">"}[f.added])
-		}
-	case "kill", "killpg":
-		w.kills(kind, first, a.is(1))
-	case "processes":
-		return &value{of: "processes"}
-	case "process":
-		return &value{of: "process", parts: first.parts}
-	case "fdwrite":
-		w.writesTo(first, a.is(1))
-	case "fdcopy":
-		to := a.is(1)
-		if what == "os.sendfile" {
-			to = first
-		}
-		w.writesTo(to, nothing)
-	case "fdread":
-		return content(first)
+		return &value{what: "globals"}, true
+	default:
+		return nil, false
 	}
-	return nothing
+	return nothing, true
 }
 
 func truth(v *value) bool {

@@ -379,6 +379,60 @@ func (w *walker) onText(on *value, name string, a arguments, depth int) (v *valu
 			return all, true
 		}
 		return &value{parts: on.parts}, true
+	case "slice", "substring", "substr", "subarray":
+		if on.items != nil || on.plain() {
+			to := a.is(1)
+			if start, ok := first.known(); ok && name == "substr" {
+				n, _ := integer(start)
+				if length, known := to.known(); known {
+					more, _ := integer(length)
+					to = count(n + more)
+				}
+			}
+			if len(a.at) == 0 {
+				return on, true
+			}
+			return w.slice(on, first, to, nothing), true
+		}
+		return on, something
+	case "then", "catch", "on", "finally":
+		for _, back := range a.at {
+			if back.f != nil {
+				return w.invoke(back, arguments{at: []*value{{of: on.of, parts: on.parts}}}, depth), true
+			}
+		}
+	case "hex", "fromhex":
+		return &value{parts: on.parts}, true
+	case "toString", "decode":
+		how, _ := first.known()
+		if s, ok := on.known(); ok && on.of == "number" {
+			return ofNumber(s, name, a)
+		}
+		if name == "decode" && len(on.parts) > 0 {
+			return recoded(on, how), true
+		}
+		return &value{parts: on.parts}, len(on.parts) > 0
+	case "strip", "rstrip", "lstrip", "trim", "encode", "splitlines", "readlines", "read", "text", "json", "content", "communicate",
+		"stdout", "getvalue", "getvalues", "title", "bind", "copy":
+		return on, something
+	case "call", "apply": // of a function: its first argument is what it is called on
+		rest := a.at[min(len(a.at), 1):]
+		if name == "apply" && len(rest) > 0 && rest[0].items != nil {
+			rest = rest[0].items
+		}
+		if callable := on.what != "" || on.f != nil || on.of == "partial"; callable {
+			return w.apply(on, arguments{at: rest}, depth)
+		}
+	default:
+		return w.onList(on, name, a, depth)
+	}
+	return nothing, false
+}
+
+// onList does what a method of a list, or of an object, does.
+func (w *walker) onList(on *value, name string, a arguments, depth int) (v *value, done bool) {
+	first, something := a.is(0), len(on.parts) > 0 || on.items != nil
+	switch name {
 	case "reverse":
 		if on.items != nil {
 			back := slices.Clone(on.items)
@@ -450,22 +504,6 @@ func (w *walker) onText(on *value, name string, a arguments, depth int) (v *valu
 		if on.items != nil {
 			return listOf(flat(on.items)), true
 		}
-	case "slice", "substring", "substr", "subarray":
-		if on.items != nil || on.plain() {
-			to := a.is(1)
-			if start, ok := first.known(); ok && name == "substr" {
-				n, _ := integer(start)
-				if length, known := to.known(); known {
-					more, _ := integer(length)
-					to = count(n + more)
-				}
-			}
-			if len(a.at) == 0 {
-				return on, true
-			}
-			return w.slice(on, first, to, nothing), true
-		}
-		return on, something
 	case "append", "push", "extend", "add":
 		if on.items != nil && len(on.items) < 256 {
 			if name == "extend" && first.items != nil {
@@ -478,34 +516,6 @@ func (w *walker) onText(on *value, name string, a arguments, depth int) (v *valu
 	case "get":
 		if key, ok := first.known(); ok && len(on.names) > 0 {
 			return on.member(key), true
-		}
-	case "then", "catch", "on", "finally":
-		for _, back := range a.at {
-			if back.f != nil {
-				return w.invoke(back, arguments{at: []*value{{of: on.of, parts: on.parts}}}, depth), true
-			}
-		}
-	case "hex", "fromhex":
-		return &value{parts: on.parts}, true
-	case "toString", "decode":
-		how, _ := first.known()
-		if s, ok := on.known(); ok && on.of == "number" {
-			return ofNumber(s, name, a)
-		}
-		if name == "decode" && len(on.parts) > 0 {
-			return recoded(on, how), true
-		}
-		return &value{parts: on.parts}, len(on.parts) > 0
-	case "strip", "rstrip", "lstrip", "trim", "encode", "splitlines", "readlines", "read", "text", "json", "content", "communicate",
-		"stdout", "getvalue", "getvalues", "title", "bind", "copy":
-		return on, something
-	case "call", "apply": // of a function: its first argument is what it is called on
-		rest := a.at[min(len(a.at), 1):]
-		if name == "apply" && len(rest) > 0 && rest[0].items != nil {
-			rest = rest[0].items
-		}
-		if callable := on.what != "" || on.f != nil || on.of == "partial"; callable {
-			return w.apply(on, arguments{at: rest}, depth)
 		}
 	}
 	return nothing, false
