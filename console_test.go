@@ -468,6 +468,38 @@ func (r *running) asks(body string) chan string {
 	return answered
 }
 
+// TestConsoleToday: after a day with more that waits than one page of a list holds, the first page says how
+// much that is, what an agent waits for now, and what was denied.
+func TestConsoleToday(t *testing.T) {
+	r := start(t, map[string]string{"policy-text": asking})
+	for i := range 233 {
+		if code, text := r.ask(identity.Agent, "POST", "/", step(i, "clerk", "transfer", "to", fmt.Sprintf("Birch %d Ltd", i))); code != 200 {
+			t.Fatal(code, text)
+		}
+	}
+	for i := range 3 {
+		r.ask(identity.Agent, "POST", "/", step(500+i, "clerk", "read_secret", "name", fmt.Sprintf("payroll-%d", i)))
+	}
+	r.ask(identity.Agent, "POST", "/", step(600, "deployer", "execute_command", "command", "kubectl delete pod web-1"))
+	p := chromium.Open(t)
+	p.Size(1280, 900, "light")
+	r.enter(p, identity.Admin)
+	p.Go(r.url + "/console/")
+	p.Says("234 acts wait for an answer, 3 denials in the last day.")
+	p.Until("what was asked for last is on top", `document.querySelector("#waiting .what").innerText === "execute_command: kubectl delete pod web-1"`)
+	p.Says("229 more")
+	p.Until("what was denied is said, the newest of what is alike", `document.querySelector("section[aria-labelledby=denied] .what").innerText === "read_secret: name=payroll-2"`)
+	p.Says("3 like it, last")
+	p.Look("today-busy")
+	p.Go(r.url + "/console/approvals")
+	p.Until("so does the menu", `document.querySelector("nav").innerText.includes("234")`)
+	p.Until("the title counts all", `document.title.startsWith("234 acts wait")`)
+	p.Says("More wait than are shown; these were asked for last.")
+	p.Until("the newest is on top here, too", `document.querySelector("#waiting .what").innerText.includes("kubectl delete pod web-1")`)
+	p.Look("approvals-busy")
+	p.Clean()
+}
+
 // TestConsoleApprovals: an agent waits, a person clicks, the agent goes on.
 func TestConsoleApprovals(t *testing.T) {
 	r := start(t, map[string]string{"policy-text": asking, "approvals-wait": "50s"})

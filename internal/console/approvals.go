@@ -18,15 +18,46 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// queueView is the acts that wait, those that end first on top.
+// queueView is the acts that wait, those on top that were asked for last: what an agent waits for now.
 type queueView struct {
 	Waiting []waitingView
 	Over    []*approval.Decision // what was answered, the newest first
 	All     bool
 	Grants  []*approval.Grant
-	More    bool // more than one page is waiting
+	More    bool // more are waiting than are shown
 	Damaged int
 }
+
+// maxPages is how many pages of acts that wait are read.
+const maxPages = 10
+
+// held reads the acts that wait, those first that were asked for last, and with all those that are over,
+// too; more says that there are others.
+func (v *visit) held(all bool) (list operator.ApprovalList, more bool, err error) {
+	query := url.Values{}
+	if all {
+		query.Set("all", "1")
+	}
+	for range maxPages {
+		var page operator.ApprovalList
+		if err := v.ask("GET", "/approvals?"+query.Encode(), nil, &page); err != nil {
+			return list, false, err
+		}
+		list.Approvals = append(list.Approvals, page.Approvals...)
+		list.Damaged = append(list.Damaged, page.Damaged...)
+		if list.Next = page.Next; list.Next == "" {
+			break
+		}
+		query.Set("after", page.Next)
+	}
+	slices.SortStableFunc(list.Approvals, func(a, b *approval.Decision) int {
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return list, list.Next != "", nil
+}
+
+// manyWait is how many acts one page shows.
+const manyWait = 200
 
 // waitingView is one that waits, with what the visitor can do about it.
 type waitingView struct {
@@ -60,15 +91,11 @@ func agreed(h *approval.Decision) (n, of int) {
 
 func (v *visit) approvals() (view, error) {
 	all := v.FormValue("all") != ""
-	var list operator.ApprovalList
-	path := "/approvals"
-	if all {
-		path += "?all=1"
-	}
-	if err := v.ask("GET", path, nil, &list); err != nil {
+	list, more, err := v.held(all)
+	if err != nil {
 		return view{}, err
 	}
-	q := queueView{All: all, More: list.Next != "", Damaged: len(list.Damaged)}
+	q := queueView{All: all, More: more, Damaged: len(list.Damaged)}
 	for _, h := range list.Approvals {
 		if h.State != approval.Held {
 			q.Over = append(q.Over, h)
@@ -76,18 +103,17 @@ func (v *visit) approvals() (view, error) {
 		}
 		q.Waiting = append(q.Waiting, v.listed(h))
 	}
-	slices.SortStableFunc(q.Waiting, func(a, b waitingView) int {
-		return cmp.Or(a.Expires.Compare(b.Expires), cmp.Compare(a.ID, b.ID))
-	})
-	slices.SortStableFunc(q.Over, func(a, b *approval.Decision) int { return b.Created.Compare(a.Created) })
+	wait := len(q.Waiting)
+	q.Waiting, q.More = q.Waiting[:min(wait, manyWait)], q.More || wait > manyWait
+	q.Over = q.Over[:min(len(q.Over), manyWait)]
 	var grants operator.GrantList
 	if err := v.ask("GET", "/grants", nil, &grants); err != nil {
 		return view{}, err
 	}
 	q.Grants = grants.Grants
 	title := "Approvals"
-	if n := len(q.Waiting); n > 0 {
-		title = words.Count(n, "act") + " wait — Approvals"
+	if wait > 0 {
+		title = words.Count(wait, "act") + " wait — Approvals"
 	}
 	return view{template: "approvals", title: title, data: q}, nil
 }
@@ -181,8 +207,8 @@ func (v *visit) changesOf(x *approval.Exact) (changes []operator.ArgumentChange)
 // same are the other acts that wait which are this one again: of the same agent, with the
 // same contents, by whichever session.
 func (v *visit) same(h *approval.Decision) (list []*approval.Decision, err error) {
-	var waiting operator.ApprovalList
-	if err := v.ask("GET", "/approvals", nil, &waiting); err != nil {
+	waiting, _, err := v.held(false)
+	if err != nil {
 		return nil, err
 	}
 	for _, other := range waiting.Approvals {

@@ -344,10 +344,10 @@ func (v *visit) nav() (items []navItem) {
 	return items
 }
 
-// waiting is how many acts wait for people, as far as one page of them goes.
+// waiting is how many acts wait for people, as far as they are read.
 func (v *visit) waiting() int {
-	var list operator.ApprovalList
-	if v.ask("GET", "/approvals", nil, &list) != nil {
+	list, _, err := v.held(false)
+	if err != nil {
 		return 0
 	}
 	n := 0

@@ -45,6 +45,7 @@ type foldView struct {
 	Agents int // how many have done it
 	First  time.Time
 	Only   string // the address at which only these are shown
+	What   string // what the newest of them would have done; empty where it was not read
 }
 
 // Fresh reports whether the newest of them came since the visitor last looked.

@@ -2,7 +2,7 @@ package console
 
 import (
 	"fmt"
-	"slices"
+	"net/url"
 	"strings"
 	"time"
 
@@ -60,8 +60,8 @@ func (t *todayView) drift(v *visit) error {
 
 func (v *visit) today() (view, error) {
 	t := todayView{Looks: v.may(looking)}
-	var list operator.ApprovalList
-	if err := v.ask("GET", "/approvals", nil, &list); err != nil {
+	list, more, err := v.held(false)
+	if err != nil {
 		return view{}, err
 	}
 	for _, h := range list.Approvals {
@@ -69,11 +69,12 @@ func (v *visit) today() (view, error) {
 			t.Waiting = append(t.Waiting, v.listed(h))
 		}
 	}
-	slices.SortStableFunc(t.Waiting, func(a, b waitingView) int { return a.Expires.Compare(b.Expires) })
 	said := []string{"Nothing waits for people"}
 	switch n := len(t.Waiting); {
 	case n == 1:
 		said[0] = "1 act waits for an answer"
+	case more:
+		said[0] = fmt.Sprintf("More than %d acts wait for an answer", n)
 	case n > 1:
 		said[0] = fmt.Sprintf("%d acts wait for an answer", n)
 	}
@@ -103,13 +104,18 @@ func (v *visit) today() (view, error) {
 		}
 		var n int
 		if t.Denied, n, _ = fold(denied.Lines, fewWait); n > 0 {
+			for i := range t.Denied {
+				var d operator.DecisionShown
+				if err := v.ask("GET", "/api/v1/decisions/"+url.PathEscape(t.Denied[i].Decision), nil, &d); err == nil { // else its tool alone is said
+					t.Denied[i].What = d.What
+				}
+			}
 			word := words.Count(n, "denial")
 			if denied.Next != "" {
 				word = "more than " + word
 			}
 			said = append(said, word+" in the last day")
 		}
-		var err error
 		if t.Logs, err = v.logs(); err != nil {
 			return view{}, err
 		}

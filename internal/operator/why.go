@@ -30,6 +30,8 @@ type DecisionShown struct {
 	Risk    act.Risk      `json:"risk,omitzero"`
 	// Held is the id of the decision of people about it.
 	Held string `json:"held,omitzero"`
+	// What says in one line what was asked, as it is kept.
+	What string `json:"what,omitzero"`
 	// Parts are the texts of the act in which something stands that was looked at, and what
 	// was found in each; Arguments are a call's. Both are as the request is kept.
 	Parts     []approval.Part `json:"parts,omitempty"`
@@ -177,7 +179,7 @@ func (p *Replays) Explain(ctx context.Context, pos act.Position) (*DecisionShown
 		for i := range a.Arguments {
 			d.Arguments = append(d.Arguments, Value{a.Arguments[i].Name, string(a.Arguments[i].Value)})
 		}
-		d.Parts = partsOf(a, d.again.Findings)
+		d.What, d.Parts = target.What(a, nil), partsOf(a, d.again.Findings)
 	}
 	if effect, _ := act.ParseEffect(d.Effect); effect == act.Deny || effect == act.Escalate {
 		if d.Exception, err = d.Except("SAY WHY", d.Time.AddDate(0, 0, 30).Format(time.DateOnly)); err != nil {
