@@ -416,6 +416,15 @@ func (d *doer) did(does did, name string, subject, on said, words []said, gives 
 				}
 			}
 		}
+	default:
+		return d.valueOf(does, name, subject, on, words, gives)
+	}
+	return said{}, false
+}
+
+// valueOf tells what a call gives that does nothing by itself: folders, variables, paths and texts.
+func (d *doer) valueOf(does did, name string, subject, on said, words []said, gives said) (said, bool) {
+	switch does.what {
 	case homeFolder:
 		return d.home(""), true
 	case documentsFolder:
