@@ -152,6 +152,7 @@ type assessor struct {
 	typedInto map[string]string // terminals, and what of a line was typed into them
 	cwd       string            // where cd led, if that is known
 	other     bool              // what is read runs on another machine
+	live      bool              // and it is one that people use, by its name
 	on        string            // that machine, or the container, if it is known: see Command.On
 	composed  bool              // which is a container of the project that somebody works on
 	engine    bool              // which is a database

@@ -18,7 +18,7 @@ func (c *invocation) uses() (prints taint) {
 	own := c.ownWords()
 	c.kept(scale, 0, func() {
 		for _, u := range c.table.programs[c.name] {
-			if !u.words.among(own) {
+			if !u.isOf(own) {
 				continue
 			}
 			if u.effect == "publish.deploy" && c.deploysAside() || u.effect == "destroy.cloud" && c.bringsHere() {
@@ -131,7 +131,7 @@ func (c *invocation) addressed() {
 		return
 	}
 	for _, a := range c.args {
-		if a.taint&(fromFile|fromSecret|fromHost|fromTyped) == 0 || a.taint&(fromFile|fromSecret|fromHost) == 0 && c.toOwn {
+		if a.taint&(fromFile|fromSecret|fromHost|fromOutput|fromTyped) == 0 || a.taint&(fromFile|fromSecret|fromHost|fromOutput) == 0 && c.toOwn {
 			continue
 		}
 		scheme, rest, ok := strings.Cut(a.text, "://")
@@ -267,6 +267,11 @@ func (c *invocation) previews() bool {
 		own = append(own, c.args[i])
 	}
 	return slices.ContainsFunc(o.previews, func(w groups) bool { return w.among(own) })
+}
+
+// isOf reports whether a row is true of a program with these arguments.
+func (u *use) isOf(args []flow) bool {
+	return u.words.among(args) && (u.but == nil || !anyMatches(u.but, args))
 }
 
 // among reports whether each group has a word among the arguments.

@@ -141,7 +141,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.changesProduction()
 	c.namesSecrets()
 	c.runsWords()
-	c.runsElsewhere()
+	ran := c.runsElsewhere()
 	c.unchecks()
 	c.answers()
 	c.chooses()
@@ -160,9 +160,16 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	out := c.printed(c.does())
 	s.moved = s.moved || !c.keepsBranch()
 	c.links()
-	if in.taint&fromKeeper != 0 && !showing[c.name] {
-		out.taint &^= fromKeeper // what takes it does not show it
+	if !showing[c.name] { // what takes it does not show it
+		given := in.taint
+		for _, a := range args {
+			given |= a.taint
+		}
+		if out.taint &^= given & fromKeeper; !readers[c.name] {
+			out.taint &^= given & recoded
+		}
 	}
+	out.taint |= ran & comesBack
 	if prints != 0 {
 		out = flow{taint: out.taint | prints}
 	}
@@ -414,6 +421,9 @@ func (c *invocation) ordinary() flow {
 	}
 	if quiet {
 		out.taint &^= fromShell
+	}
+	if c.recodes() {
+		out.taint |= inOtherForm(out.taint)
 	}
 	return out
 }

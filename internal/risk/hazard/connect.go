@@ -215,8 +215,8 @@ func (c *invocation) ssh() flow {
 	}
 	if words := c.args[c.commandAt(remoteRun{skip: 1, takes: c.table.options["ssh"].takes}):]; len(words) > 0 {
 		f := c.joined(words)
-		if f.taint&fromSecret != 0 {
-			c.sent(f, c.at)
+		if f.taint&(fromSecret|fromOutput) != 0 {
+			c.sends(flow{known: true, taint: f.taint}, c.at)
 		}
 		c.onOther(func() { out.taint |= c.inside(f.text).taint })
 	} else if c.in.text != "" || c.in.taint&fromProgram != 0 { // a shell there reads what comes in
@@ -231,8 +231,12 @@ func (c *invocation) ssh() flow {
 func (c *invocation) lookup() flow {
 	out := flow{}
 	for _, a := range c.args {
-		if a.taint&(fromSecret|fromSystem|fromFile|fromHost) != 0 && strings.Contains(a.text, ".") {
+		switch {
+		case !strings.Contains(a.text, "."):
+		case a.taint&(fromSecret|fromSystem|fromFile|fromHost) != 0:
 			c.report("exfil.dns", 0, c.at)
+		case a.taint&fromOutput != 0: // of whatever it is, the name's owner is told it
+			c.report("exfil.dns", passing, c.at)
 		}
 		out.taint |= a.taint &^ fromFile
 	}

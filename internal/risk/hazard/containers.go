@@ -9,6 +9,7 @@ import (
 
 func (c *invocation) container() flow {
 	args, other := c.ofDaemon()
+	c.usesContext()
 	c = &invocation{shell: c.shell, name: c.name, path: c.path, args: args, in: c.in, wrap: c.wrap}
 	for _, a := range args {
 		if a.text == "exec" || a.text == "run" {
@@ -18,7 +19,7 @@ func (c *invocation) container() flow {
 			c.report("destroy.cloud", 0, c.at)
 		}
 	}
-	mounts := false
+	mounts, out := false, flow{}
 	c.insideMounts()
 	for i, a := range c.args {
 		t := a.text
@@ -45,8 +46,11 @@ func (c *invocation) container() flow {
 		c.composed = !other && c.ownService()
 		c.engine = c.composed && slices.Contains(c.project().Engines, c.args[len(c.args)-len(words)-1].text)
 		c.other = c.other || other || hasWord(c.joined(c.args[:len(c.args)-len(words)]).text, inUse)
-		c.kept(0.9, 0.36, func() { c.invoke(words, c.in, c.wrap+1) })
-		c.fed, c.other, c.composed, c.engine = fed, elsewhere, composed, engine
+		used := c.live
+		c.live = used || c.daemonInUse()
+		c.other = c.other || c.live
+		c.kept(0.9, 0.36, func() { out.taint |= c.invoke(words, c.in, c.wrap+1).taint & comesBack })
+		c.fed, c.other, c.composed, c.engine, c.live = fed, elsewhere, composed, engine, used
 	}
 	// What runs inside: docker exec name command, docker run image command.
 	if len(c.args) > 1 && (c.args[0].text == "exec" || c.args[0].text == "run") && !mounts {
@@ -65,7 +69,7 @@ func (c *invocation) container() flow {
 			}
 		}
 	}
-	return flow{}
+	return out
 }
 
 // daemonLosses are subcommands of Docker by which what runs on another machine ends.
@@ -184,8 +188,11 @@ func (c *invocation) kubectl() flow {
 			c.report("code.container_escape", 0.85, c.at)
 		}
 		if a.text == "--" && i+1 < len(c.args) {
-			c.onOther(func() { c.invoke(c.args[i+1:], c.in, c.wrap+1) })
-			return flow{}
+			out := flow{}
+			c.onOther(func() {
+				out.taint = c.invoke(c.args[i+1:], c.in, c.wrap+1).taint & comesBack
+			})
+			return out
 		}
 	}
 	return flow{}

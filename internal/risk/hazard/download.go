@@ -55,7 +55,7 @@ func (c *invocation) download() flow {
 	switch { // an address carries as much as a form
 	case names.taint&fromFile != 0:
 		c.report("exfil.upload", 0, c.at)
-	case names.taint&fromHost != 0:
+	case names.taint&(fromHost|fromOutput) != 0:
 		c.report("exfil.upload", passing, c.at)
 	}
 	for _, u := range urls {
@@ -259,15 +259,18 @@ func (c *invocation) upload(o string, f flow, drops bool) {
 		if named, ok := strings.CutPrefix(f.text, "@"); ok && listed("-H --header", o) || listed("-b --cookie", o) && !strings.Contains(f.text, "=") {
 			f.taint |= c.holds(strings.TrimPrefix(named, "@"))
 		}
-		if name := strings.ToLower(before(f.text, ':')); f.taint&fromFile != 0 && listed("-H --header", o) && !strings.Contains(name, "auth") && !strings.Contains(name, "token") && !strings.Contains(name, "key") {
+		if name := strings.ToLower(before(f.text, ':')); f.taint&(fromFile|fromOutput) != 0 && listed("-H --header", o) && !strings.Contains(name, "auth") && !strings.Contains(name, "token") && !strings.Contains(name, "key") {
 			c.report("exfil.upload", passing, c.at)
 		}
 		if f.taint&(fromHost|fromPlace) == 0 { // a token that is meant for the host, and not all that is set
 			f.taint &^= fromSecret
 		}
 	default:
-		if f.taint&fromFile != 0 { // its content stands in the option itself
+		switch {
+		case f.taint&fromFile != 0: // its content stands in the option itself
 			c.report("exfil.upload", 0, c.at)
+		case f.taint&fromOutput != 0:
+			c.report("exfil.upload", passing, c.at)
 		}
 		if i := strings.IndexByte(f.text, '@'); i >= 0 && (i == 0 || f.text[i-1] == '=') && o != "--data-raw" {
 			file, _, _ = strings.Cut(f.text[i+1:], ";")

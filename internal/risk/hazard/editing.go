@@ -57,6 +57,12 @@ func (c *invocation) sed() flow {
 	if sedNames(script) {
 		return namesOnly(out)
 	}
+	switch recodes, values := sedRecodes(script); {
+	case recodes:
+		out.taint |= inOtherForm(out.taint)
+	case values:
+		out.taint |= valuesAlone(out.taint)
+	}
 	if sedPicks.MatchString(script) {
 		return chosen(out, script)
 	}

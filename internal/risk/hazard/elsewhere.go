@@ -13,12 +13,13 @@ import (
 // onOther judges what runs on another machine: the same as here, but that a login begins in the
 // home folder, and that whoever opens a shell there looks around.
 func (c *invocation) onOther(read func()) {
-	fed, own := c.fed, c.ownService()
+	fed, own, live := c.fed, c.ownService(), c.live
+	c.live = live || c.reachesProduction()
 	c.elsewhere(func() {
 		c.composed = own
 		read()
 	})
-	c.fed = fed
+	c.fed, c.live = fed, live
 }
 
 // elsewhere calls read for what runs on another machine.
@@ -87,8 +88,9 @@ func (c *invocation) leadsTo() string {
 // remoteTools are words in the names of tools whose commands run on another machine.
 var remoteTools = set("pod pods k8s kube kubectl kubernetes ssh ssm remote ecs ec2 droplet instance vm")
 
-// runsElsewhere judges the commands that the command has run elsewhere.
-func (c *invocation) runsElsewhere() {
+// runsElsewhere judges the commands that the command has run elsewhere, and says of what they print what
+// is known of it.
+func (c *invocation) runsElsewhere() (printed taint) {
 	for _, e := range c.table.elsewhere[c.name] {
 		if !e.words.among(c.args) {
 			continue
@@ -102,7 +104,7 @@ func (c *invocation) runsElsewhere() {
 				if e.here && temporary(normalPath(before(text, ' ')).text) {
 					c.report("code.library_hijack", 0.6, c.at)
 				}
-				where(func() { c.inside(text) })
+				where(func() { printed |= c.inside(text).taint })
 			}
 			continue
 		}
@@ -112,7 +114,7 @@ func (c *invocation) runsElsewhere() {
 		}
 		if strings.HasPrefix(words[0].text, "{") { // a server's settings, as JSON
 			for _, text := range commandTexts(words[0].text) {
-				where(func() { c.inside(text) })
+				where(func() { printed |= c.inside(text).taint })
 			}
 			continue
 		}
@@ -121,13 +123,17 @@ func (c *invocation) runsElsewhere() {
 		}
 		where(func() {
 			if c.fed = true; e.plain {
-				c.invoke(words, c.in, c.wrap+1)
+				printed |= c.invoke(words, c.in, c.wrap+1).taint
 			} else {
-				c.inside(c.joined(words).text)
+				printed |= c.inside(c.joined(words).text).taint
 			}
 		})
 	}
+	return printed
 }
+
+// comesBack is what is known of what comes back from where a command runs.
+const comesBack = fromSecret | fromPlace | fromHost | fromKeeper | recoded
 
 // commandAt is where the words of the command begin that runs elsewhere; behind them all, if
 // there is none.

@@ -332,8 +332,11 @@ func (s *shell) parameter(p *syntax.ParamExp) flow {
 			v.known = false
 		}
 	case p.Slice != nil:
-		return slice(v, p.Slice)
+		out := slice(v, p.Slice)
+		out.taint |= inOtherForm(v.taint)
+		return out
 	case p.Repl != nil && p.Repl.Orig != nil:
+		v.taint |= valuesAlone(v.taint)
 		orig := s.word(p.Repl.Orig)
 		with := flow{known: true}
 		if p.Repl.With != nil {

@@ -167,6 +167,9 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if nothing := content.known && content.text == "" || content.taint&fromVoid != 0; nothing && !appends {
 		s.removes(p, false, s.at)
 	}
+	if s.live && s.other && !passingFile(p) {
+		s.report("publish.production", 0, s.at)
+	}
 	seen := content
 	seen.known = seen.known && !appends
 	if n := len(s.readFrom); n > 0 && !content.known && content.taint&fromFile != 0 && len(s.copies) < maxRan {

@@ -35,6 +35,7 @@ const (
 	fromTyped                      // is a value of a place of secrets, which a model has read there and typed: see Held
 	fromAlong                      // holds a folder with files of secrets that nothing named
 	fromFilter                     // a filter has made another text of it, which is not known
+	fromOutput                     // a program printed it that may tell what is nobody else's
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero
@@ -111,10 +112,10 @@ func both(a, b flow) flow {
 }
 
 // sends judges that a text goes to a host: also one of which only this is known, that it lies
-// in files, or that some program made it. Which host it is matters more than that.
+// in files, or that some program prints it. Which host it is matters more than that.
 func (s *shell) sends(f flow, at span) {
 	s.sent(f, at)
-	if f.taint&fromFile != 0 || !f.known && s.fed {
+	if f.taint&(fromFile|fromOutput) != 0 || !f.known && s.fed {
 		s.report("exfil.upload", passing, at)
 	}
 }

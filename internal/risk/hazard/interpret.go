@@ -257,8 +257,12 @@ scan:
 			given, last = nil, lastOf(c.args, code)
 		}
 		defer c.supplied(append(given, c.args[min(last+1, len(c.args)):]...), c.in)()
+		read := out.taint
 		r := c.runs(joined, i.language)
-		out.taint |= r.taint
+		if out.taint |= r.taint; i.language != "awk" { // whose files are all among its words
+			read = out.taint
+		}
+		out.taint |= c.recodedBy(i, joined.text, read)
 		if i.shell {
 			out.text, out.known = r.text, r.known
 			if obviousShell(joined.text) {

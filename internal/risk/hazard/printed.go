@@ -61,7 +61,7 @@ func (c *invocation) printed(out flow) flow {
 		}
 		for _, u := range c.table.programs[c.name] {
 			switch {
-			case !u.script && !u.path || !u.words.among(c.args):
+			case !u.script && !u.path || !u.isOf(c.args):
 			case u.script:
 				out.taint &^= byCode
 				return out
@@ -78,10 +78,39 @@ func (c *invocation) printed(out flow) flow {
 		}
 	}
 	out.taint |= fromProgram | fromAnything
+	if !c.tellsNothing() {
+		out.taint |= fromOutput
+	}
 	if c.runsOwnCode() {
 		out.taint |= fromCode
 	}
 	return out
+}
+
+// commonKnowledge are programs that print what is the same on many machines, or a number.
+var commonKnowledge = set("date seq arch nproc uuidgen mcookie lsb_release sw_vers getconf dpkg-architecture uname expr bc sleep mktemp")
+
+// tellsNothing reports whether what a command prints is nothing of one's own: a date, a kind of machine, a
+// version, or what jq makes of what it is told in the line.
+func (c *invocation) tellsNothing() bool {
+	switch {
+	case commonKnowledge[c.name]:
+		return c.name != "uname" || c.asksKind()
+	case c.name == "jq" || c.name == "gojq" || c.name == "jaq":
+		return slices.ContainsFunc(c.args, func(a flow) bool {
+			return a.text == "--null-input" || strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "n")
+		}) && !slices.ContainsFunc(c.args, func(a flow) bool {
+			return strings.Contains(a.text, "input") && a.text != "--null-input" || strings.Contains(a.text, "env") || strings.Contains(a.text, "ENV") || listed("--slurpfile --rawfile --argfile -f --from-file", a.text)
+		})
+	}
+	return len(c.args) == 1 && c.ofSystem() && listed("--version -V -v version --print-architecture -dumpmachine -dumpversion", c.args[0].text)
+}
+
+// asksKind reports whether uname is asked for the kind of machine and system alone.
+func (c *invocation) asksKind() bool {
+	return !slices.ContainsFunc(c.args, func(a flow) bool {
+		return !strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "--") && !listed("--kernel-name --machine --operating-system --processor --hardware-platform --kernel-release", a.text) || !strings.HasPrefix(a.text, "--") && strings.Trim(a.text[1:], "smopir") != ""
+	})
 }
 
 // ofSystem reports whether a command is called by its name, or lies where programs are put: a

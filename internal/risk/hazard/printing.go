@@ -236,6 +236,9 @@ func (c *invocation) decode() flow {
 				return r
 			}, in.text), known: true, taint: in.taint}
 		}
+		if trRecodes(options, rest) {
+			in.taint |= inOtherForm(in.taint)
+		}
 		return flow{text: in.text, taint: in.taint}
 	case "gunzip", "zcat", "bzcat", "xzcat", "unxz", "uncompress":
 		return flow{taint: hidden}
@@ -257,14 +260,6 @@ func (c *invocation) decode() flow {
 		return c.in
 	}
 	return flow{taint: in.taint | inOtherForm(in.taint)}
-}
-
-// inOtherForm says of what a place of secrets holds that it is in another form now.
-func inOtherForm(of taint) taint {
-	if of&fromPlace != 0 {
-		return recoded
-	}
-	return 0
 }
 
 func (c *invocation) openssl(in flow, options map[string]flow) flow {
@@ -298,6 +293,9 @@ func (c *invocation) openssl(in flow, options map[string]flow) flow {
 		if v, ok := options["-in"]; ok {
 			c.encrypts([]flow{v})
 		}
+	}
+	if (strings.HasPrefix(line, "enc") || strings.HasPrefix(line, "base64")) && !has(options, "-out") {
+		in.taint |= inOtherForm(in.taint)
 	}
 	return flow{taint: in.taint}
 }
@@ -350,6 +348,9 @@ func (c *invocation) grep() flow {
 	if names, _ := options["-g"]; placeOf(names.text).read >= 0.3 {
 		out.taint |= fromSecret | fromPlace
 	}
+	if grepParts(options, pattern) {
+		out.taint |= inOtherForm(out.taint)
+	}
 	if !has(options, "-v", "--invert-match") && len(rest)+len(c.in.text) > 0 {
 		out = chosen(out, pattern)
 	}
@@ -379,7 +380,12 @@ func (c *invocation) dump() flow {
 	return all
 }
 
-func (c *invocation) aboutHost() flow { return flow{taint: fromHost} }
+func (c *invocation) aboutHost() flow {
+	if c.name == "uname" && c.asksKind() {
+		return flow{}
+	}
+	return flow{taint: fromHost}
+}
 
 // readWord sets variables from what comes in.
 func (c *invocation) readWord() flow {
@@ -389,6 +395,9 @@ func (c *invocation) readWord() flow {
 	}
 	if v, ok := options["-a"]; ok && c.name == "read" {
 		rest = append(rest, v)
+	}
+	if narrow(c.optionValues("-n -N")) { // a letter at a time
+		c.in.taint |= inOtherForm(c.in.taint)
 	}
 	for _, a := range rest {
 		if isName(a.text) && len(c.vars) < 1024 {

@@ -270,6 +270,9 @@ func (c *invocation) dd() flow {
 		}
 	}
 	if out == "" {
+		if c.recodes() {
+			in.taint |= inOtherForm(in.taint)
+		}
 		return in
 	}
 	if pl := placeOf(out); strings.HasPrefix(pl.name, "/dev/") && pl.write > 0 {

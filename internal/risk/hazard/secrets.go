@@ -199,7 +199,7 @@ func (c *invocation) said(what func(*use) bool) bool {
 		if own == nil {
 			own = c.ownWords()
 		}
-		if rows[i].words.among(own) {
+		if rows[i].isOf(own) {
 			return true
 		}
 	}
@@ -464,7 +464,7 @@ var (
 	sedPicks   = lazyregexp.New(`(?:^|[;\s])(?:/\^?[A-Za-z_]{3,}[^/]*/\{?[ps]|s[/|#,]\^?[A-Za-z_]{3,}=)`)
 	// awkNames and awkPicks are the same of awk.
 	awkNames = lazyregexp.New(`^(?:\s*/[^/]*/)?\s*(?:NF)?\s*\{\s*print \$1\s*(?:"=[^"]*")?\s*;?\s*\}\s*$`)
-	awkPicks = lazyregexp.New(`/\^?[A-Za-z_]{3,}[^/]*/|\$1\s*==\s*"`)
+	awkPicks = lazyregexp.New(`/\^?[A-Za-z_]{2,}[^/]*/|\$1\s*==\s*"`)
 )
 
 // sedNames reports whether a script of sed leaves of lines such as KEY=value what stands before the
@@ -495,6 +495,19 @@ func (c *invocation) cuts() flow {
 	if (strings.Contains(line, " -d= ") || strings.Contains(line, " -d = ")) && (strings.Contains(line, " -f1 ") || strings.Contains(line, " -f 1 ")) {
 		return namesOnly(out)
 	}
+	options, _ := c.split()
+	fields := ""
+	for _, v := range c.optionValues("-f --fields") {
+		fields += v
+	}
+	for _, v := range c.optionValues("-c -b --characters --bytes") {
+		if !strings.HasPrefix(v, "-") && !strings.HasPrefix(v, "1") {
+			out.taint |= inOtherForm(out.taint)
+		}
+	}
+	if fields != "" && !strings.HasPrefix(fields, "1") && !strings.HasPrefix(fields, "-") && (strings.Contains(line, " -d= ") || strings.Contains(line, " -d = ") || options["-d"].text == "=") {
+		out.taint |= valuesAlone(out.taint)
+	}
 	return out
 }
 
@@ -505,6 +518,9 @@ var jqNames = lazyregexp.New(`^\s*(?:\.[A-Za-z0-9_.]*\s*\|\s*)*(?:keys|keys_unso
 func (c *invocation) picks() flow {
 	out := c.ordinary()
 	program := 0
+	if slices.ContainsFunc(c.args, func(a flow) bool { return jqRecodes.MatchString(a.text) }) {
+		out.taint |= inOtherForm(out.taint)
+	}
 	for _, a := range c.args {
 		switch t := strings.Trim(a.text, "'\""); {
 		case listed("-r -c -e -S -M -C --raw-output --compact-output --sort-keys -cr -rc", t):

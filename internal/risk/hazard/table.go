@@ -49,6 +49,7 @@ type effect struct {
 // use is one thing that a program does when its arguments hold certain words.
 type use struct {
 	words  groups
+	but    []string // of which none is there
 	effect string
 	weight float64 // 0 is the effect's own
 	prints taint   // what its output holds
@@ -182,7 +183,7 @@ type section struct {
 var (
 	policySections = []section{
 		{"effects", "effect weight says", "asi attack", (*tableReader).effect},
-		{"programs", "program source", "words effect weight prints sends keeps serves fetches", (*tableReader).program},
+		{"programs", "program source", "words but effect weight prints sends keeps serves fetches", (*tableReader).program},
 		{"windows", "program effect source", "words weight", (*tableReader).windowsProgram},
 		{"options", "program", "takes wraps previews source", (*tableReader).option},
 		{"calls", "effect source", "tool args weight looks", (*tableReader).call},
@@ -404,6 +405,11 @@ var printable = map[string]taint{"": 0, "secret": fromSecret, "secrets": fromSec
 
 func (r *tableReader) program(row *yamldoc.Node) {
 	u := use{words: r.words(row.Get("words")), effect: r.code(row, "effect"), weight: r.weight(row, "weight")}
+	if but := r.words(row.Get("but")); len(but) == 1 {
+		u.but = but[0]
+	} else if but != nil {
+		r.fault(row.Get("but"), "part them by |", "but is one group of words")
+	}
 	prints, ok := printable[text(row, "prints")]
 	switch text(row, "prints") {
 	case "shell":
