@@ -437,6 +437,7 @@ func newCall(tool string, leaves []act.Leaf) *call {
 	names := hints{}
 	for _, l := range leaves {
 		one := leaf{Leaf: l, place: standsAt(&l)}
+		one.Text = c.asTyped(one.Text)
 		one.role = roleOf(c.kind, names, l.Arg, one.place, l.Text)
 		if one.role == rolePath && c.path == "" {
 			c.path = l.Text

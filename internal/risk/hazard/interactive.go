@@ -36,6 +36,78 @@ var sessions = map[string]struct {
 	"powershell": {"-c -command -f -file -encodedcommand -version", "", 1},
 }
 
+// sessionWords are programs that wait for what is typed where their first words say so, unless one of the
+// options behind gives them something to do.
+var sessionWords = map[string][]struct{ words, does string }{
+	"sudo":      {{"-i|-s|--login|--shell|su", "-c --command"}},
+	"doas":      {{"-s", ""}},
+	"su":        {{"", "-c --command -V --version --help"}},
+	"rails":     {{"console|c|dbconsole|db", "-h --help"}},
+	"php":       {{"artisan tinker", "--execute --execute= -h --help"}, {"-a", ""}},
+	"artisan":   {{"tinker", "--execute --execute="}},
+	"python":    {{"manage.py shell|shell_plus|dbshell", "-c --command --command= --version -h --help"}},
+	"nix":       {{"develop|shell", "-c --command -h --help"}},
+	"nix-shell": {{"", "--run --command --version -h --help"}},
+	"poetry":    {{"shell", "-h --help"}},
+	"pipenv":    {{"shell", "-h --help"}},
+	"hatch":     {{"shell", "-h --help"}},
+	"pixi":      {{"shell", "-h --help"}},
+	"sftp":      {{"*", "-b -V"}},
+	"duckdb":    {{"", "-c -s -f -cmd -init -version --version -help --help"}},
+	"aws":       {{"ssm start-session", "--document-name help"}},
+	"gcloud":    {{"compute ssh", "--command --command= --dry-run -h --help"}},
+	"heroku":    {{"run bash|sh|console", ""}, {"pg:psql", "-c --command"}, {"ps:exec", ""}},
+	"fly":       {{"ssh console", "-C --command"}},
+	"flyctl":    {{"ssh console", "-C --command"}},
+	"screen":    {{"", "-d -dm -dmS -X -ls -list -v -r -x -c -Q"}},
+	"tmux":      {{"", "-c -C -V -L -S -f"}},
+	"expect":    {{"", ""}},
+	"sbt":       {{"console|shell", ""}},
+	"mix":       {{"console", ""}},
+}
+
+// opensSession reports whether a command's words say that it waits for what is typed.
+func (c *invocation) opensSession() bool {
+	for _, o := range sessionWords[strings.TrimRight(c.name, "0123456789.")] {
+		var plain []string
+		told := false
+		for _, a := range c.args {
+			told = told || listed(o.does, a.text) || listed(o.does, before(a.text, '=')+"=") || len(a.text) > 2 && listed(o.does, a.text[:2]) && a.text[1] != '-'
+			if !strings.HasPrefix(a.text, "-") || len(plain) == 0 && strings.HasPrefix(o.words, "-") {
+				plain = append(plain, a.text)
+			}
+		}
+		if told {
+			continue
+		}
+		wanted := strings.Fields(o.words)
+		if len(wanted) == 0 && len(plain) > openWords[c.name] || len(plain) < len(wanted) {
+			continue
+		}
+		matches := true
+		for i, w := range wanted {
+			matches = matches && (w == "*" || listedIn(w, plain[i]))
+		}
+		if matches && !(listed("sudo doas", c.name) && len(plain) > 1) {
+			return true
+		}
+	}
+	return false
+}
+
+// openWords are how many plain words a program may have that waits without being told to.
+var openWords = map[string]int{"su": 2, "nix-shell": 1 << 10, "duckdb": 1}
+
+// listedIn reports whether a word is one of those between bars.
+func listedIn(list, word string) bool {
+	for w := range strings.SplitSeq(list, "|") {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
 // givesInput reports whether a redirection gives a command its input.
 func givesInput(r *syntax.Redirect) bool {
 	switch r.Op {
@@ -53,14 +125,14 @@ func (c *invocation) waitsForInput() bool {
 	if i, ok := interpreters[c.name]; ok && i.language != "awk" && i.language != "gdb" {
 		for _, a := range c.args {
 			if !listed("-i -l -li -il -q -qi -u -s --login --posix --norc --noprofile", a.text) {
-				return false
+				return c.opensSession()
 			}
 		}
 		return i.language != "vim"
 	}
 	s, ok := sessions[c.name]
 	if !ok {
-		return false
+		return c.opensSession()
 	}
 	words := 0
 	for k := 0; k < len(c.args); k++ {

@@ -95,6 +95,9 @@ func (a *assessor) settings(file, text string, at span) {
 			}
 		}
 	}
+	if (s.alone || a.ofUser(file)) && (s.quoted || !slices.Contains(s.names, "args")) && slices.ContainsFunc(s.programs(text, commands), ofNoPackage) {
+		a.report("persist.setting", 0, at)
+	}
 	if s.alone && slices.ContainsFunc(commands, speaksOut) {
 		a.report("persist.setting", 0, at)
 	}
@@ -121,6 +124,71 @@ func (a *assessor) settings(file, text string, at span) {
 	if len(s.urls) > 0 && looksAtNone.MatchString(text) {
 		a.report("defense.trust", 0.5, at)
 	}
+}
+
+// ofUser reports whether a file of settings counts for all that its user does, and lies in no project that is
+// worked on.
+func (a *assessor) ofUser(file string) bool {
+	p := normalPath(file).text
+	if from := a.from(file); from != "" {
+		p = normalPath(from).text
+	}
+	own := normalPath(a.began).text
+	return strings.HasPrefix(p, "~/") && (own == "" || own == "~" || !strings.HasPrefix(p, own+"/"))
+}
+
+// programs are the commands of a text that is run, and of one in quotes those in a line that starts something.
+func (s *settingsFile) programs(text string, commands []string) (list []string) {
+	if s.script {
+		for line := range strings.Lines(text) {
+			list = append(list, line)
+		}
+		return list
+	}
+	if !s.quoted {
+		return commands
+	}
+	for line := range strings.Lines(text) {
+		if !startsSomething.MatchString(line) && !strings.Contains(line, "`") {
+			continue
+		}
+		for _, m := range inQuotes.FindAllStringSubmatch(line, 8) {
+			list = append(list, m[1])
+		}
+		if _, command, ok := strings.Cut(line, "!"); ok && s.markers {
+			list = append(list, command)
+		}
+	}
+	return append(list, s.plainCommands(text)...)
+}
+
+// plainCommands are those of its settings that stand in a line without quotes.
+func (s *settingsFile) plainCommands(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && s.runs(name) {
+			list = append(list, strings.TrimLeft(value, "= "))
+		}
+	}
+	return list
+}
+
+var (
+	startsSomething = lazyregexp.New(`(?i)exec|system|spawn|popen|jobstart|shell|process|\brun|prog|command|autocmd|termopen|\\n["']`)
+	inQuotes        = lazyregexp.New("[\"'`]([~./][^\"'`\\\\\\s,]*)")
+)
+
+// ofNoPackage reports whether a command starts a program by its path where no package puts one, and no
+// program keeps what belongs to it: in the home itself, in a project, among what was fetched.
+func ofNoPackage(command string) bool {
+	word := strings.Trim(before(strings.TrimLeft(strings.TrimSpace(command), "!@-+:\"'(["), ' '), "\"'),;]&\n\r")
+	if strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") {
+		return true
+	}
+	p, home := strings.CutPrefix(normalPath(word).text, "~/")
+	if !home || strings.ContainsAny(p, "*$") {
+		return home && p == "" || temporary(normalPath(word).text)
+	}
+	return p != "" && !strings.HasPrefix(p, ".") && !listed("bin sbin go Library AppData Applications snap", before(p, '/'))
 }
 
 // keyNames are how a file of keys says that one is pressed which is no letter.

@@ -51,6 +51,24 @@ var (
 	pushed     = lazyregexp.New(`\bTIOCSTI\b|\b0x5412\b`)
 )
 
+// asTyped is a text as a terminal gets it from a tool that types: some write the key that ends a line, and
+// others, as names in braces. It is as long as before, so that places in it stay what they are.
+func (c *call) asTyped(text string) string {
+	if !strings.Contains(text, "{") || !anyOf(c.words, terminals) || !anyOf(c.words, typingTools) {
+		return text
+	}
+	return bracedKey.ReplaceAllStringFunc(text, func(key string) string {
+		stands := typedKeys[strings.ToLower(key[1:len(key)-1])]
+		return stands + strings.Repeat(" ", len(key)-len(stands))
+	})
+}
+
+var (
+	terminals   = set("bash sh shell zsh powershell pwsh cmd terminal tty pty console stdin session process pane")
+	typingTools = set("write send type input keys press stuff feed interact")
+	bracedKey   = lazyregexp.New(`(?i)\{(?:enter|return|linefeed|space|tab|up|down|left|right|escape|esc|backspace|home|end|c-[mj]|ctrl\+[mj])\}`)
+)
+
 // answers judges what a command types into a terminal.
 func (c *invocation) answers() {
 	if c.name == "osascript" {
