@@ -73,21 +73,43 @@ func onlyParses(i interpreter, words []string) bool {
 	return false
 }
 
+// started is what an interpreter is told to run.
+type started struct {
+	code        []flow // texts behind options
+	file        *flow  // one of the words
+	module      string // of Python
+	words       []flow // that a script is given: $0 and on
+	last        int    // the word behind which those of a text stand
+	printed     taint  // what lies in the files that a filter is given
+	interactive bool
+}
+
 // interpret judges a call of an interpreter: text after an option, a file, or
 // what comes in.
 func (c *invocation) interpret(i interpreter) (out flow) {
 	if onlyParses(i, c.told()) {
 		return flow{}
 	}
-	var code []flow
-	var file *flow
-	module := ""
+	s := c.startedBy(i)
+	c.editsInPlace(i)
+	if i.language == "vim" {
+		defer func() { out.taint |= s.printed }()
+	}
+	switch {
+	case s.module != "":
+		return c.runsPythonModule(s)
+	case len(s.code) > 0:
+		return c.runsTexts(i, s)
+	case s.file != nil && i.language != "awk" && i.language != "vim" && i.language != "gdb":
+		return c.runsScript(i, s)
+	}
+	return c.runsInput(i, s)
+}
+
+// startedBy reads the words of an interpreter.
+func (c *invocation) startedBy(i interpreter) (s started) {
 	script := i.language == "awk" // its first word is the program
-	interactive := false
-	var words []flow  // that a script is given: $0 and on
-	var printed taint // what lies in the files that a filter is given
-	last := len(c.args)
-scan:
+	s.last = len(c.args)
 	for k := 0; k < len(c.args); k++ {
 		a := c.args[k]
 		t := a.text
@@ -104,32 +126,32 @@ scan:
 				if own {
 					f = flow{text: rest, known: a.known, taint: a.taint}
 				}
-				code, last = append(code, f), k
-				break scan // what follows are the program's arguments
+				s.code, s.last = append(s.code, f), k
+				return s // what follows are the program's arguments
 			case 'm':
-				module, words = rest, c.args[k+1:]
-				break scan
+				s.module, s.words = rest, c.args[k+1:]
+				return s
 			}
 		case listed(i.eval, t) && k+1 < len(c.args):
 			k++
 			for i.language == "js" && t == "eval" && k+1 < len(c.args) && strings.HasPrefix(c.args[k].text, "-") {
 				k++ // deno eval -p CODE
 			}
-			code = append(code, c.args[k])
+			s.code = append(s.code, c.args[k])
 			if i.shell {
-				words = c.args[k+1:]
-				break scan
+				s.words = c.args[k+1:]
+				return s
 			}
 		case i.shell && len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.HasSuffix(t, "c") && k+1 < len(c.args):
 			k++
 			for k+1 < len(c.args) && strings.HasPrefix(c.args[k].text, "-") && len(c.args[k].text) < 4 {
 				k++
 			}
-			code = append(code, c.args[k])
-			words = c.args[k+1:]
-			break scan
+			s.code = append(s.code, c.args[k])
+			s.words = c.args[k+1:]
+			return s
 		case i.shell && (t == "-i" || t == "-li" || t == "-il" || t == "-pi"):
-			interactive = true
+			s.interactive = true
 		case i.shell && listed("-o -O +o +O", t):
 			k++
 		case i.shell && (t == "--rcfile" || t == "--init-file") && k+1 < len(c.args):
@@ -145,29 +167,29 @@ scan:
 				cut = strings.Index(t, "r")
 			}
 			if strings.HasPrefix(t, "-r") && i.language == "ruby" || strings.HasPrefix(t, "-M") || strings.HasPrefix(t, "-I") {
-				code = append(code, flow{text: "require " + t[2:], known: true})
+				s.code = append(s.code, flow{text: "require " + t[2:], known: true})
 				continue
 			}
 			switch {
 			case cut > 0 && cut+1 < len(t):
-				code = append(code, flow{text: t[cut+1:], known: a.known, taint: a.taint})
+				s.code = append(s.code, flow{text: t[cut+1:], known: a.known, taint: a.taint})
 			case cut > 0 && k+1 < len(c.args):
 				k++
-				code = append(code, c.args[k])
+				s.code = append(s.code, c.args[k])
 			}
 		case t == "-pe" && i.language == "js" && k+1 < len(c.args):
 			k++
-			code = append(code, c.args[k])
+			s.code = append(s.code, c.args[k])
 		case i.language == "js" && listed(nodeValues, t) && k+1 < len(c.args):
 			k++
 		case len(t) > 2 && listed(i.eval, t[:2]) && t[1] != '-' && !i.shell:
-			code = append(code, flow{text: t[2:], known: a.known, taint: a.taint})
+			s.code = append(s.code, flow{text: t[2:], known: a.known, taint: a.taint})
 		case strings.HasPrefix(t, "--") && strings.Contains(t, "=") && listed(i.eval, before(t, '=')):
-			code = append(code, flow{text: t[strings.IndexByte(t, '=')+1:], known: a.known, taint: a.taint})
-		case (c.name == "deno" || c.name == "bun") && file == nil && listed("run test x serve compile cache install", t):
+			s.code = append(s.code, flow{text: t[strings.IndexByte(t, '=')+1:], known: a.known, taint: a.taint})
+		case (c.name == "deno" || c.name == "bun") && s.file == nil && listed("run test x serve compile cache install", t):
 			// a word before the file
 		case i.language == "vim" && strings.HasPrefix(t, "+"):
-			code = append(code, flow{text: t[1:], known: a.known})
+			s.code = append(s.code, flow{text: t[1:], known: a.known})
 		case i.language == "awk" && (t == "-f" || t == "-F" || t == "-v") && k+1 < len(c.args):
 			k++
 			if t == "-f" {
@@ -181,151 +203,157 @@ scan:
 			}
 			if strings.HasPrefix(v, "data:") {
 				_, program, _ := strings.Cut(v, ",")
-				code = append(code, flow{text: program, known: true})
+				s.code = append(s.code, flow{text: program, known: true})
 			} else if content, ok := c.getFile(v); ok {
 				c.runs(content, "js")
 			}
 		case t == "-" && i.shell && k+1 < len(c.args):
-			file = &c.args[k+1] // no more options
-			break scan
+			s.file = &c.args[k+1] // no more options
+			return s
 		case descriptor(t) == "/dev/fd/0":
-			file = nil
+			s.file = nil
 		case t == "-" || i.shell && readsInput(t): // what follows are the script's arguments
-			file = nil
-			break scan
+			s.file = nil
+			return s
 		case len(t) > 1 && (t[0] == '-' || t[0] == '+' && i.shell):
 		default:
 			if script {
-				code, script = append(code, a), false
+				s.code, script = append(s.code, a), false
 				continue
 			}
-			if file == nil {
-				file = &c.args[k]
+			if s.file == nil {
+				s.file = &c.args[k]
 			}
 			if i.language != "awk" && i.language != "vim" {
-				break scan
+				return s
 			}
-			printed |= c.readFile(a).taint
+			s.printed |= c.readFile(a).taint
 		}
 	}
-	c.editsInPlace(i)
-	if i.language == "vim" {
-		defer func() { out.taint |= printed }()
+	return s
+}
+
+// runsPythonModule judges that a module of Python is run.
+func (c *invocation) runsPythonModule(s started) flow {
+	if s.module == "site" && slices.ContainsFunc(s.words, func(w flow) bool { return w.text == "--user-site" }) {
+		return flow{text: "~/.local/lib/python3/site-packages\n", known: true}
 	}
-	if module != "" {
-		if module == "site" && slices.ContainsFunc(words, func(w flow) bool { return w.text == "--user-site" }) {
-			return flow{text: "~/.local/lib/python3/site-packages\n", known: true}
-		}
-		c.module(module)
-		c.moduleTakes(module, words)
-		c.asProgram(module, words)
-		return flow{}
+	c.module(s.module)
+	c.moduleTakes(s.module, s.words)
+	c.asProgram(s.module, s.words)
+	return flow{}
+}
+
+// runsTexts judges that texts among the words are run.
+func (c *invocation) runsTexts(i interpreter, s started) (out flow) {
+	out = flow{taint: c.in.taint | s.printed | c.filters(i, s.code)}
+	joined := flow{known: true}
+	for _, f := range s.code {
+		f.text += "\n"
+		joined = both(joined, f)
 	}
-	if len(code) > 0 {
-		out := flow{taint: c.in.taint | printed | c.filters(i, code)}
-		joined := flow{known: true}
-		for _, f := range code {
-			f.text += "\n"
-			joined = both(joined, f)
+	c.runsPrintedLines(i, joined.text)
+	if i.language == "awk" {
+		c.awkRuns(joined.text)
+		c.awkPipes(joined.text)
+		switch {
+		case awkNames.MatchString(joined.text) && slices.ContainsFunc(c.args, func(a flow) bool {
+			return strings.HasPrefix(a.text, "-F") && strings.Contains(a.text, "=") || a.text == "="
+		}):
+			out = namesOnly(out)
+		case awkPicks.MatchString(joined.text):
+			out = chosen(out, joined.text)
 		}
-		c.runsPrintedLines(i, joined.text)
-		if i.language == "awk" {
-			c.awkRuns(joined.text)
-			c.awkPipes(joined.text)
-			switch {
-			case awkNames.MatchString(joined.text) && slices.ContainsFunc(c.args, func(a flow) bool {
-				return strings.HasPrefix(a.text, "-F") && strings.Contains(a.text, "=") || a.text == "="
-			}):
-				out = namesOnly(out)
-			case awkPicks.MatchString(joined.text):
-				out = chosen(out, joined.text)
-			}
+	}
+	c.dynamic = c.dynamic || !joined.known
+	if i.shell {
+		c.evaluates(joined)
+	}
+	if !joined.known && len(strings.Trim(joined.text, "$(){}\n ")) < 4 {
+		c.report("shell.dynamic_run", 0, c.at)
+	}
+	joined.known = true
+	if i.shell && len(s.words) > 0 {
+		defer c.given(s.words)()
+	}
+	given := []flow{{text: "-c", known: true}}
+	if i.language == "js" {
+		given, s.last = nil, lastOf(c.args, s.code)
+	}
+	defer c.supplied(append(given, c.args[min(s.last+1, len(c.args)):]...), c.in)()
+	read := out.taint
+	r := c.runs(joined, i.language)
+	if out.taint |= r.taint; i.language != "awk" { // whose files are all among its words
+		read = out.taint
+	}
+	out.taint |= c.recodedBy(i, joined.text, read)
+	if i.shell {
+		out.text, out.known = r.text, r.known
+		if obviousShell(joined.text) {
+			out.taint |= fromShell
 		}
-		c.dynamic = c.dynamic || !joined.known
+	}
+	return out
+}
+
+// runsScript judges that a file is run.
+func (c *invocation) runsScript(i interpreter, s started) flow {
+	f := *s.file
+	// Which file it is, or what comes over the one that it names, is read when it runs.
+	c.dynamic = c.dynamic || !f.known || strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/")
+	for k := range c.args {
+		if &c.args[k] == s.file {
+			c.asProgram(f.text, c.args[k+1:])
+		}
+	}
+	if f.taint&(fromNet|fromDecoder|fromSocket|fromVendor) != 0 && !f.known {
+		c.runs(flow{taint: f.taint}, i.language)
+	}
+	for k := range c.args {
+		if &c.args[k] == s.file {
+			defer c.supplied(c.args[k:], c.in)()
+			s.words = c.args[k+1:]
+		}
+	}
+	content, ok := c.getFile(f.text)
+	if i.language == "python" && !ok {
+		content, ok = c.getFile(f.text + "/__main__.py")
+	}
+	if ok {
+		c.ranCopy(f.text)
 		if i.shell {
-			c.evaluates(joined)
-		}
-		if !joined.known && len(strings.Trim(joined.text, "$(){}\n ")) < 4 {
-			c.report("shell.dynamic_run", 0, c.at)
-		}
-		joined.known = true
-		if i.shell && len(words) > 0 {
-			defer c.given(words)()
-		}
-		given := []flow{{text: "-c", known: true}}
-		if i.language == "js" {
-			given, last = nil, lastOf(c.args, code)
-		}
-		defer c.supplied(append(given, c.args[min(last+1, len(c.args)):]...), c.in)()
-		read := out.taint
-		r := c.runs(joined, i.language)
-		if out.taint |= r.taint; i.language != "awk" { // whose files are all among its words
-			read = out.taint
-		}
-		out.taint |= c.recodedBy(i, joined.text, read)
-		if i.shell {
-			out.text, out.known = r.text, r.known
-			if obviousShell(joined.text) {
-				out.taint |= fromShell
-			}
-		}
-		return out
-	}
-	if file != nil && i.language != "awk" && i.language != "vim" && i.language != "gdb" {
-		f := *file
-		// Which file it is, or what comes over the one that it names, is read when it runs.
-		c.dynamic = c.dynamic || !f.known || strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/")
-		for k := range c.args {
-			if &c.args[k] == file {
-				c.asProgram(f.text, c.args[k+1:])
-			}
-		}
-		if f.taint&(fromNet|fromDecoder|fromSocket|fromVendor) != 0 && !f.known {
-			c.runs(flow{taint: f.taint}, i.language)
-		}
-		for k := range c.args {
-			if &c.args[k] == file {
-				defer c.supplied(c.args[k:], c.in)()
-				words = c.args[k+1:]
-			}
-		}
-		content, ok := c.getFile(f.text)
-		if i.language == "python" && !ok {
-			content, ok = c.getFile(f.text + "/__main__.py")
-		}
-		if ok {
-			c.ranCopy(f.text)
-			if i.shell {
-				for k := range c.args {
-					if &c.args[k] == file {
-						defer c.called(c.args[k:], c.in)()
-					}
+			for k := range c.args {
+				if &c.args[k] == s.file {
+					defer c.called(c.args[k:], c.in)()
 				}
 			}
-			if i.shell && !c.lay[path.Clean(f.text)] && (strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")) && content.known {
-				c.report("shell.staged_run", 0, c.at)
-			}
-			return c.runs(content, i.language)
 		}
-		c.toldToRun(words)
-		c.ranFile(f.text)
-		c.ranHidden(f.text)
-		if !strings.ContainsAny(f.text, "/.") {
-			c.ran(f.text)
+		if i.shell && !c.lay[path.Clean(f.text)] && (strings.HasPrefix(f.text, "/tmp/") || strings.HasPrefix(f.text, "/var/tmp/") || strings.HasPrefix(f.text, "/dev/shm/")) && content.known {
+			c.report("shell.staged_run", 0, c.at)
 		}
-		if !strings.Contains(f.text, ".") && i.language == "python" {
-			c.ran(f.text + "/__main__.py")
-		}
-		if i.language == "js" && path.Ext(f.text) == "" || strings.HasSuffix(f.text, ".") { // a folder
-			c.ran(f.text + "/index.js")
-		}
-		c.attackTool(f.text)
-		if isURL(f.text) {
-			c.report("shell.download_run", 0, c.at)
-		}
-		return flow{taint: byCode}
+		return c.runs(content, i.language)
 	}
-	// It runs what comes in.
+	c.toldToRun(s.words)
+	c.ranFile(f.text)
+	c.ranHidden(f.text)
+	if !strings.ContainsAny(f.text, "/.") {
+		c.ran(f.text)
+	}
+	if !strings.Contains(f.text, ".") && i.language == "python" {
+		c.ran(f.text + "/__main__.py")
+	}
+	if i.language == "js" && path.Ext(f.text) == "" || strings.HasSuffix(f.text, ".") { // a folder
+		c.ran(f.text + "/index.js")
+	}
+	c.attackTool(f.text)
+	if isURL(f.text) {
+		c.report("shell.download_run", 0, c.at)
+	}
+	return flow{taint: byCode}
+}
+
+// runsInput judges that what comes in is run.
+func (c *invocation) runsInput(i interpreter, s started) flow {
 	c.dynamic = c.dynamic || !c.in.known && (c.fed || c.in.taint&fromFile != 0)
 	if c.in.taint&tooLong != 0 && !c.in.known {
 		c.starve(c.at)
@@ -357,7 +385,7 @@ scan:
 		}
 		c.report("shell.dynamic_run", 0, c.at)
 	}
-	if i.shell || interactive {
+	if i.shell || s.interactive {
 		if c.wrap > 0 && escapeWrappers[c.around] && c.in.text == "" && c.in.taint == 0 {
 			c.report("shell.escape", 0.8, c.at)
 		}
