@@ -274,6 +274,14 @@ func (e *examination) stops(leaves []act.Leaf) {
 		if !l.Fixed && (e.g.pid != "" && word == e.g.pid || slices.Contains(e.g.programs, strings.TrimSuffix(word, ".service"))) {
 			e.tampers("end the guardian")
 		}
+		if strings.Contains(argument(l), "port") && e.port(word) {
+			e.tampers("end the guardian")
+		}
+	}
+	for _, a := range e.a.Arguments {
+		if strings.Contains(strings.ToLower(a.Name), "port") && e.g.port != "" && strings.Trim(strings.TrimSpace(string(a.Value)), `"`) == e.g.port {
+			e.tampers("end the guardian")
+		}
 	}
 }
 

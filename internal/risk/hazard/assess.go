@@ -702,6 +702,8 @@ func (a *assessor) read(c *call) {
 		a.gitTool(c)
 		a.movedByTool(c)
 		a.removedByTool(c)
+		a.emptiedByTool(c)
+		a.programTool(c)
 	}
 }
 

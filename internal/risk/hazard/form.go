@@ -63,7 +63,7 @@ var runningTools = set("shell bash sh exec execute run terminal command cmd powe
 
 // codeTools run code of a language, queryTools SQL.
 var (
-	codeTools  = set("python python3 javascript node js interpreter repl ipython jupyter notebook ruby perl php eval")
+	codeTools  = set("python python3 javascript node js interpreter repl ipython jupyter notebook ruby perl php eval evaluate lua")
 	queryTools = set("sql query postgres postgresql mysql sqlite database db bigquery snowflake")
 )
 

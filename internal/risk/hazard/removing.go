@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
@@ -119,6 +120,14 @@ func (a *assessor) wholeWork(own string) bool {
 // madeAnew are the folders of a project that its programs make again.
 var madeAnew = set("node_modules build dist target out bin obj vendor coverage tmp temp log logs cache .cache .venv venv env .tox .next .nuxt .gradle .idea .pytest_cache __pycache__ .terraform Pods DerivedData")
 
+// ofRepository reports whether a path is one of those in which a repository keeps what was committed, and
+// which commits are whose: what else lies there git makes anew, or people put there.
+func ofRepository(p string) bool {
+	_, inside, ok := strings.Cut("/"+p, "/.git/")
+	inside = strings.TrimSuffix(inside, "/*")
+	return ok && (listed("HEAD objects objects/pack refs refs/heads refs/tags packed-refs logs", inside) || strings.HasPrefix(inside, "objects/pack/"))
+}
+
 // removes judges that a path is deleted.
 func (a *assessor) removes(p string, recursive bool, at span) {
 	f := normalPath(strings.TrimSuffix(p, "/"))
@@ -156,6 +165,9 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	if recursive && (f.text == ".git" || strings.HasSuffix(f.text, "/.git")) {
 		a.report("destroy.work", 0.45, at) // with all that was ever committed
 	}
+	if ofRepository(f.text) {
+		a.report("destroy.work", 0.45, at)
+	}
 	pl := placeOf(strings.TrimSuffix(f.text, "/*"))
 	if pl.name == "" {
 		pl = placeOf(f.text)
@@ -192,12 +204,12 @@ var removingTools = set("delete remove rm rmdir unlink trash erase purge wipe de
 // removedByTool judges what a tool takes away that is no shell: it is what rm would do. What has no
 // ending may be a folder, whatever the tool is called.
 func (a *assessor) removedByTool(c *call) {
-	if !anyOf(c.words, removingTools) {
+	if !anyOf(c.words, removingTools) && !c.isToldTo(removingTools) {
 		return
 	}
 	for i := range c.leaves {
 		l := &c.leaves[i]
-		if l.role != rolePath {
+		if l.role != rolePath && (l.role != roleUnknown || formOf(l.Text) != rolePath) {
 			continue
 		}
 		at := span{0, len(l.Text)}
@@ -209,6 +221,37 @@ func (a *assessor) removedByTool(c *call) {
 		a.removes(l.Text, strings.HasPrefix(base, ".") || path.Ext(base) == "", at)
 	}
 }
+
+// isToldTo reports whether an argument of a tool that does several things says that it does one of these.
+func (c *call) isToldTo(verbs map[string]bool) bool {
+	return slices.ContainsFunc(c.leaves, func(l leaf) bool {
+		return listed("op operation action verb method command mode do", c.nameOf(&l)) && len(l.Text) < 32 && anyOf(words(l.Text), verbs)
+	})
+}
+
+// emptiedByTool judges that a tool writes a file of which nothing is left: what was in it is gone as if it
+// had been removed.
+func (a *assessor) emptiedByTool(c *call) {
+	if !c.kind.writes || c.kind.runs || c.kind.code || c.path == "" || anyOf(c.words, partly) {
+		return
+	}
+	contents, empty := 0, 0
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		if l.role == roleContent || listed("content contents text filetext data", c.nameOf(l)) {
+			if contents++; strings.TrimSpace(l.Text) == "" {
+				empty++
+			}
+		}
+	}
+	if contents > 0 && contents == empty {
+		a.pointer, a.size = "", 0
+		a.removes(c.path, false, span{})
+	}
+}
+
+// partly are words in the names of tools that change a part of a file.
+var partly = set("edit append insert replace update patch str delete remove move rename create mkdir multi")
 
 // holdsStores says whether a folder is where databases, virtual machines and backups keep
 // what they have.
