@@ -69,7 +69,7 @@ func demoNode(ctx context.Context, base string, o *demo.Options) (stop func(), e
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range append(starter, policy.File{Name: "demo.yaml", Data: demo.Policy(o.Dir)}) {
+	for _, f := range []policy.File{{Name: policy.StarterFile, Data: starter[0].Data}, {Name: "demo.yaml", Data: demo.Policy(o.Dir)}} {
 		if err := os.WriteFile(filepath.Join(rules, f.Name), f.Data, 0o600); err != nil {
 			return nil, err
 		}

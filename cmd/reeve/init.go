@@ -56,7 +56,7 @@ It can be added to a policy that is there already.`,
 			return err
 		}
 		for _, f := range starter {
-			files[filepath.Join("policy", f.Name)] = f.Data
+			files[filepath.Join("policy", policy.StarterFile)] = f.Data
 		}
 		if files[filepath.Join("policy", "starter.test.yaml")], err = policy.StarterTests(profile); err != nil {
 			return err
@@ -85,7 +85,7 @@ It can be added to a policy that is there already.`,
 		fmt.Fprintf(out, "wrote %s and %s\n\n", filepath.Join(dir, "reeve.yaml"), filepath.Join(dir, "policy"))
 		rules, program := filepath.Join(dir, "policy"), os.Args[0]
 		fmt.Fprintf(out, "  edit    %s\n  check   %s policy check %s\n  test    %s policy test %s\n  run     %s serve --policy %s\n  look    %s console\n",
-			filepath.Join(rules, "starter.yaml"), program, rules, program, rules, program, rules, program)
+			filepath.Join(rules, policy.StarterFile), program, rules, program, rules, program, rules, program)
 		return nil
 	}
 	return c

@@ -269,7 +269,13 @@ func (t trial) print(w io.Writer) {
 	}
 }
 
+// printReasons prints why something was decided, and once where the built-in rules among these can be read.
 func printReasons(w io.Writer, reasons []trialReason) {
+	defer func() {
+		if slices.ContainsFunc(reasons, func(r trialReason) bool { return r.File == policy.BuiltIn }) {
+			fmt.Fprintf(w, "\n  (%s is in this program: reeve init DIR writes it out, to read and to change)\n", policy.BuiltIn)
+		}
+	}()
 	for _, r := range reasons {
 		where, note := r.Code, ""
 		if r.File != "" {

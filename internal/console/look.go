@@ -90,6 +90,7 @@ func pages(now func() time.Time) map[string]*template.Template {
 			}
 			return s
 		}, "plain": visible.Line, "seg": url.PathEscape, "base": path.Base,
+		"anchor":      func(file string) string { return strings.ReplaceAll(path.Base(file), " ", "-") },
 		"definitions": func(before, after any) []line { return diff(indented(before), indented(after)) },
 		"percent":     func(f float64) string { return fmt.Sprintf("%.0f %%", 100*f) },
 	}).ParseFS(files, "templates/layout.html", "templates/parts.html"))

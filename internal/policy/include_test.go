@@ -63,9 +63,9 @@ func TestIncludeFaults(t *testing.T) {
 		want string
 	}{
 		{"another name", "version: 1\ninclude: stater\n", nil, `own.yaml:2:10: "stater" is no policy that can be included (the built-in policy is called starter, or by its profile starter/coding, starter/service, starter/strict)`},
-		{"another default", "version: 1\ninclude: starter\ndefault: deny\n", nil, "default: allow here, and deny in own.yaml"},
+		{"another default", "version: 1\ninclude: starter\ndefault: deny\n", nil, "own.yaml:1:1: default: deny here, and allow in built-in starter.yaml"},
 		{"its file beside it", "version: 1\ninclude: starter\n", []File{{"p/starter.yaml", []byte("version: 1\ndefault: allow\n" + rule)}}, "own.yaml:2:10: the starter policy is included, and p/starter.yaml lies beside"},
-		{"one of its rules", "version: 1\ninclude: starter\nrules: [{name: download-and-run, effect: deny}]\n", nil, `the rule "download-and-run" is also defined in own.yaml:3`},
+		{"one of its rules", "version: 1\ninclude: starter\nrules: [{name: download-and-run, effect: deny}]\n", nil, `own.yaml:3:10: the rule "download-and-run" is also defined in built-in starter.yaml:`},
 	} {
 		_, err := Load(append(tt.with, File{"own.yaml", []byte(tt.own)})...)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

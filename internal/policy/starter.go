@@ -18,6 +18,13 @@ const starterName = "starter"
 //go:embed starter.yaml starter.test.yaml profiles before
 var starterFiles embed.FS
 
+// StarterFile is the file that the starter policy is written out into, and BuiltIn is what it is called
+// where it is not: rules stand in a line of it, and nobody has such a file.
+const (
+	StarterFile = "starter.yaml"
+	BuiltIn     = "built-in starter.yaml"
+)
+
 // StarterVersion is the version of the starter policy. A program carries the one before,
 // too, so that who includes it by its version has the time to look at what the next one
 // changes: scripts/starter-next makes the present text that one.
@@ -52,7 +59,7 @@ func StarterOf(profile string) ([]File, error) {
 // starterFile is a text of the starter policy, with its profile and version in its name.
 func starterFile(text, profile string, version int) File {
 	name := fmt.Sprintf("\nname: %s/%s@%d\n", starterName, profile, version)
-	return File{"starter.yaml", []byte(strings.Replace(text, "\nname: "+starterName+"\n", name, 1))}
+	return File{BuiltIn, []byte(strings.Replace(text, "\nname: "+starterName+"\n", name, 1))}
 }
 
 // starterBefore returns the starter policy of the version before this one.
@@ -148,7 +155,7 @@ func withIncluded(files []File, docs []*document) []File {
 			continue // a fault that was told
 		}
 		for _, f := range files {
-			if f.base() == Starter()[0].base() {
+			if f.base() == StarterFile || f.base() == BuiltIn {
 				d.at(d.include, "take the include away, or the file", "the starter policy is included, and %s lies beside", f.Name)
 				return files
 			}
