@@ -91,7 +91,7 @@ var arrows = map[string]string{
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
 	"internal/guardian": "internal/regular internal/glob internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/yamldoc",
-	"internal/hook":     "internal/wording internal/regular internal/lazyregexp act aos internal/content internal/jsonrpc internal/rawjson internal/secret",
+	"internal/hook":     "internal/canon internal/wording internal/regular internal/lazyregexp act aos internal/content internal/jsonrpc internal/rawjson internal/secret",
 	"internal/secret":   "",
 	"internal/linear":   "",
 	"internal/datadir":  "",

@@ -30,8 +30,13 @@ func policyCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [FILE|DIR]",
 		Short: "Compile a policy, and say what is wrong with it and where",
-		Long:  "Compiles the policy named, else the configured one, and says what is wrong with it and where.",
-		Args:  args(cobra.MaximumNArgs(1)),
+		Long: `Compiles the policy named, else the configured one, and says what is wrong with it and where.
+
+It warns of what is probably not meant, such as a rule that can meet no act, or changes no decision
+beside another one. What it warns of is certain; whether a condition will ever be true for an act
+nobody can tell beforehand, and of most it says nothing: reeve policy test names the rules that no
+case makes match.`,
+		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			_, set, err := policyOf(cmd, a)
 			if err != nil {

@@ -1,11 +1,11 @@
 package hook
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -20,40 +20,17 @@ type Tool struct {
 // The names that rules call the tools of all agents by. Other tools keep the
 // names that the agents give them.
 const (
-	Shell      = "shell"
-	ReadFile   = "read_file"
-	WriteFile  = "write_file"
-	EditFile   = "edit_file"
-	DeleteFile = "delete_file"
-	ListFiles  = "list_files"
-	SearchText = "search_text"
-	WebFetch   = "web_fetch"
-	WebSearch  = "web_search"
-	Subagent   = "subagent"
+	Shell      = canon.Shell
+	ReadFile   = canon.ReadFile
+	WriteFile  = canon.WriteFile
+	EditFile   = canon.EditFile
+	DeleteFile = canon.DeleteFile
+	ListFiles  = canon.ListFiles
+	SearchText = canon.SearchText
+	WebFetch   = canon.WebFetch
+	WebSearch  = canon.WebSearch
+	Subagent   = canon.Subagent
 )
-
-// toolNames are the agents' names, in lower case and without separators. One
-// table does for all: where two agents have the same name they mean the same.
-var toolNames = func() map[string]string {
-	m := map[string]string{}
-	for name, given := range map[string]string{
-		Shell:      "bash shell runshellcommand executebash executecmd execcommand localshell shellcommand powershell runterminalcmd runterminalcommand runinterminal unifiedexec",
-		ReadFile:   "read readfile view fsread readmanyfiles notebookread viewimage",
-		WriteFile:  "write writefile create createfile",
-		EditFile:   "edit multiedit notebookedit editnotebook replace editfile strreplace strreplaceeditor applypatch patch fswrite searchreplace",
-		DeleteFile: "delete deletefile",
-		ListFiles:  "glob ls list listdirectory listdir listfiles globfilesearch",
-		SearchText: "searchtext grep rg searchfilecontent grepsearch search codebasesearch",
-		WebFetch:   "webfetch fetch",
-		WebSearch:  "websearch googlewebsearch",
-		Subagent:   "subagent task agent",
-	} {
-		for word := range strings.FieldsSeq(given) {
-			m[word] = name
-		}
-	}
-	return m
-}()
 
 // toolOf finds the common name of a tool, and the server of one that is MCP's.
 func toolOf(given string) Tool {
@@ -75,8 +52,7 @@ func toolOf(given string) Tool {
 		t.Name, t.Server, t.MCP = name, server, true
 		return t
 	}
-	plain := unseparated.Replace(strings.ToLower(given))
-	if common, ok := toolNames[plain]; ok {
+	if common, ok := canon.CommonTool(given); ok {
 		t.Name = common
 	}
 	return t
@@ -110,17 +86,8 @@ func plainServer(name string) string {
 // common reports whether a tool is one of those that all agents have, whose arguments
 // have common names, too.
 func (t *Tool) common() bool {
-	return !t.MCP && toolNames[strings.ReplaceAll(t.Name, "_", "")] == t.Name
-}
-
-// argumentNames are the agents' names of the arguments that rules look at.
-var argumentNames = map[string]string{
-	"file_path": "path", "filePath": "path", "absolute_path": "path", "target_file": "path", "notebook_path": "path", "filename": "path",
-	"cmd":       "command",
-	"file_text": "content", "contents": "content", "new_source": "content",
-	"old_string": "old", "oldString": "old", "old_str": "old",
-	"new_string": "new", "newString": "new", "new_str": "new",
-	"uri": "url",
+	common, ok := canon.CommonTool(t.Name)
+	return ok && !t.MCP && common == t.Name
 }
 
 // The arguments that are made here. A patch is seen whole, and beside it are the paths of
@@ -147,7 +114,7 @@ func (e *Event) arguments() []argument {
 	var list []argument
 	for given, v := range e.input.Members() {
 		name := given
-		if common, ok := argumentNames[given]; ok && known && !e.hasLike(common) && !hasArgument(list, common) {
+		if common, ok := canon.CommonArgument(given); ok && known && !e.hasLike(common) && !hasArgument(list, common) {
 			name = common
 		}
 		if strings.EqualFold(strings.ReplaceAll(e.Tool.Given, "_", ""), "applypatch") && (given == "command" || given == "input") && !e.hasLike(patchArgument) {
@@ -188,7 +155,7 @@ func (e *Event) actable() error {
 		return nil
 	case Shell:
 		for given, v := range e.input.Members() {
-			if name := cmp.Or(argumentNames[given], given); text(v) && (strings.EqualFold(name, "command") || name == "input") {
+			if name := commonArgument(given); text(v) && (strings.EqualFold(name, "command") || name == "input") {
 				return nil
 			}
 		}
@@ -233,7 +200,7 @@ func eachPath(v rawjson.Value, depth int, f func(path string)) bool {
 	}
 	for given, v := range v.Members() {
 		low := strings.ToLower(given)
-		named := argumentNames[given] == pathArgument || strings.HasSuffix(low, "path") || strings.HasSuffix(low, "paths") || low == "file" || low == "files"
+		named := commonArgument(given) == pathArgument || strings.HasSuffix(low, "path") || strings.HasSuffix(low, "paths") || low == "file" || low == "files"
 		switch {
 		case named && v.Kind() == rawjson.String:
 			f(v.Text())
@@ -255,6 +222,14 @@ func eachPath(v rawjson.Value, depth int, f func(path string)) bool {
 
 // maxBatched is how deep the parts of a call lie at most that are asked for their paths.
 const maxBatched = 4
+
+// commonArgument is the name that rules know an argument by.
+func commonArgument(given string) string {
+	if name, ok := canon.CommonArgument(given); ok {
+		return name
+	}
+	return given
+}
 
 // unseenArgument is an argument that is made here: why nobody will see what the call gives.
 // It stands beside one that the agent itself may give that name, which makes two of it, and

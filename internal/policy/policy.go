@@ -509,6 +509,22 @@ func (s *Set) Warnings() (list ErrorList) {
 			warn("bind the other one to fewer tools, or take this one out",
 				"the rule %q never decides: for all that it is for, the rule %q (%s:%d) says %s", r.name, o.name, o.file, o.line, o.effect)
 		}
+		if why := r.never(); why != "" {
+			warn("change it, or take the rule out", "the rule %q meets no act: %s", r.name, why)
+		}
+		if o := s.idle(r); o != nil {
+			warn("bind the other one to fewer tools, or take this one out",
+				"the rule %q changes no decision: of all that it is for, the rule %q (%s:%d) says %s, too", r.name, o.name, o.file, o.line, o.effect)
+		}
+		for _, tool := range r.tools {
+			if name := r.renamed(tool); name != "" {
+				warn(fmt.Sprintf("name %s, too", name), "the rule %q names the tool %s: the hooks of coding agents call it %s, so that there it meets none", r.name, tool, name)
+			}
+		}
+		given, common := r.renamedArguments()
+		for i := range given {
+			warn("compare args."+common[i], "the rule %q reads args.%s: the hooks of coding agents call it %s, so that there it meets none", r.name, given[i], common[i])
+		}
 		if r.when != nil && act.Stricter(r.effect, act.Escalate) == r.effect {
 			told := map[string]bool{}
 			for _, p := range r.when.exact {
