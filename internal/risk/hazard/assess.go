@@ -732,6 +732,7 @@ func (a *assessor) leaf(c *call, l *leaf) {
 		a.secrets(text)
 	}
 	a.telling(c, l, text)
+	a.givesAway(c, l, form, text)
 	if (c.kind.writes || anyOf(c.words, patchingTools)) && isPatch(text) {
 		a.patch(text, whole)
 		return

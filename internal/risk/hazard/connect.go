@@ -236,6 +236,14 @@ func (c *invocation) lookup() flow {
 		case a.taint&(fromSecret|fromSystem|fromFile|fromHost) != 0:
 			c.report("exfil.dns", 0, c.at)
 		case a.taint&fromOutput != 0: // of whatever it is, the name's owner is told it
+			labels := strings.Split(a.text, ".")
+			last := 0
+			for i, label := range labels {
+				if strings.ContainsAny(label, "$()") {
+					last = i + 1
+				}
+			}
+			c.speaksTo(strings.Join(labels[last:], "."))
 			c.report("exfil.dns", passing, c.at)
 		}
 		out.taint |= a.taint &^ fromFile

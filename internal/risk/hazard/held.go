@@ -156,7 +156,41 @@ func (c *invocation) hostsTold() (hosts []host) {
 }
 
 // outward are words in the names of tools by which others are told something, beside sendingTools.
-var outward = set("gist gists paste release wiki page chat dm sms upload push deliver webhook invite event ticket card discussion review pull pr mr note notes status toot story answer respond forward broadcast submit")
+var outward = set("gist gists paste release wiki page chat dm sms upload push deliver webhook invite attach attachment attachments object blob artifact event ticket card discussion review pull pr mr note notes status toot story answer respond forward broadcast submit")
+
+// sendingFiles are words in the names of tools by which a file that they are given the name of goes to others.
+var sendingFiles = set("send mail email message post share upload uploads attach attachment attachments deliver submit publish transfer forward gist paste webhook slack tweet comment reply notify broadcast")
+
+// sendsFile reports whether a tool is there for giving files to others: upload, send_file, put_object.
+func (c *call) sendsFile() bool {
+	return anyOf(c.words, sendingFiles) && !anyOf(c.words, lookingTools) || anyOf(c.words, storingTools) && anyOf(c.words, storedTools)
+}
+
+// storingTools put what storedTools are called into a store of somebody's.
+var (
+	storingTools = set("put create write upload copy add")
+	storedTools  = set("object objects blob blobs asset assets artifact artifacts s3 gcs bucket")
+)
+
+// givesAway judges that a tool which gives files to others is given the name of one that holds secrets, or of
+// a folder in which one lies that nothing names.
+func (a *assessor) givesAway(c *call, l *leaf, form role, text string) {
+	named := l.role == rolePath || l.role == roleUnknown && form == rolePath || strings.HasPrefix(text, "file://")
+	if !named || len(text) > 4096 || !c.sendsFile() {
+		return
+	}
+	whole := span{0, len(text)}
+	for line := range strings.Lines(text) {
+		name := strings.TrimPrefix(strings.TrimSpace(line), "file://")
+		switch {
+		case name == "":
+		case KeepsSecrets(name):
+			a.report("exfil.secret", 0.6, whole)
+		case (&invocation{shell: a.apart(whole)}).takesAlong(name) != 0:
+			a.report("exfil.secret", 0.6, whole)
+		}
+	}
+}
 
 // telling judges that a call of a tool which is no shell tells others a value that was typed: in an
 // address, in what is sent to one, in a text for people.
@@ -207,7 +241,7 @@ func (p *program) tellsTyped(text string) {
 }
 
 // takesAlong judges that a folder is sent, or packed, as a whole in which files of secrets lie that nothing names
-// and nothing leaves out.
+// and nothing leaves out; or that such a file is sent whose name does not say what it holds.
 func (c *invocation) takesAlong(folder string) (t taint) {
 	at := folder
 	if q := c.from(folder); q != "" {
@@ -218,7 +252,11 @@ func (c *invocation) takesAlong(folder string) (t taint) {
 		return 0
 	}
 	for _, file := range c.private() {
-		below, ok := strings.CutPrefix(normalPath(file).text, strings.TrimSuffix(at, "/")+"/")
+		file = normalPath(file).text
+		if file == at {
+			return fromAlong
+		}
+		below, ok := strings.CutPrefix(file, strings.TrimSuffix(at, "/")+"/")
 		hidden := strings.HasSuffix(folder, "*") && strings.HasPrefix(below, ".")
 		if ok && !hidden && !c.leavesOut(below) {
 			return fromAlong
