@@ -173,6 +173,10 @@ tar czf /tmp/x.tgz -C HOME/.config reeve/data
 sqlite3 ~/.config/reeve/data/reeve.db .dump
 ln -s ~/.config/reeve/data /tmp/d
 rm -rf ~/.config/reeve
+pytest --basetemp=~/.config/reeve
+python3 -m venv --clear ~/.config
+GOMODCACHE=$HOME/.config/reeve go clean -modcache
+cargo clean --target-dir ../../.config/reeve
 rm -rf ~/.config
 rm -r ~/.c*
 mv ~/.config/reeve /tmp/

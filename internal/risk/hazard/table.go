@@ -29,6 +29,8 @@ type Table struct {
 	hosts     map[string][]hostRow // where a program is told hosts
 	files     map[string][]fileRow // by program
 	carriers  map[string][]carrierRow
+	emptied   map[string][]emptiedRow
+	outputs   []outputsRow
 	// installers are the addresses of vendors' installers, cut at each slash.
 	installers [][]string
 	variables  []variableRow
@@ -139,7 +141,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, emptied: map[string][]emptiedRow{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -153,7 +155,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.installers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.emptied, b.outputs, b.installers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -195,6 +197,8 @@ var (
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
 		section{"files", "program source", "words option unasked alone", (*tableReader).obeysFiles},
 		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
+		section{"emptied", "program source", "words option variable last", (*tableReader).emptiesFolder},
+		section{"outputs", "files names source", "", (*tableReader).outputsOf},
 		section{"installers", "addresses source", "", (*tableReader).installersOf},
 		section{"variables", "variable source", "value effect weight host fetches", (*tableReader).variable},
 		section{"settings", "files source", "names script markers builds anywhere code quoted loads urls alone", (*tableReader).settingsOf},
@@ -534,6 +538,17 @@ func (r *tableReader) obeysFiles(row *yamldoc.Node) {
 func (r *tableReader) carriesFiles(row *yamldoc.Node) {
 	f := carrierRow{words: r.words(row.Get("words")), option: text(row, "option"), last: text(row, "last") == "true", folder: text(row, "folder") == "true"}
 	r.named(row, func(name string) { r.Table.carriers[name] = append(r.Table.carriers[name], f) })
+}
+
+// emptiesFolder reads where a program is told the folder that it empties.
+func (r *tableReader) emptiesFolder(row *yamldoc.Node) {
+	f := emptiedRow{words: r.words(row.Get("words")), option: text(row, "option"), variable: text(row, "variable"), last: text(row, "last") == "true"}
+	r.named(row, func(name string) { r.Table.emptied[name] = append(r.Table.emptied[name], f) })
+}
+
+// outputsOf reads under which names such a folder stands in files of settings.
+func (r *tableReader) outputsOf(row *yamldoc.Node) {
+	r.outputs = append(r.outputs, outputsRow{files: strings.Fields(text(row, "files")), names: strings.Fields(text(row, "names"))})
 }
 
 // installersOf reads at which addresses a vendor keeps its installer.
