@@ -337,7 +337,46 @@ func (s *Store) openReader() (*sqlite.Conn, error) {
 		return nil, fmt.Errorf("open %s: %w", s.file, err)
 	}
 	c.SetBusyTimeout(busyTimeout)
+	if s.readOnly {
+		if err := standIn(c); err != nil {
+			c.Close()
+			return nil, fmt.Errorf("open %s: %w", s.file, err)
+		}
+	}
 	return c, nil
+}
+
+// standIn has empty tables stand in, for one connection that only reads, for those that a database of an
+// earlier version does not have yet: who looks into it must not be the one that changes it.
+func standIn(c *sqlite.Conn) error {
+	has := map[string]bool{}
+	tables := func(c *sqlite.Conn, f func(name, text string) error) error {
+		return sqlitex.ExecuteTransient(c, `SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`, &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error { return f(stmt.ColumnText(0), stmt.ColumnText(1)) },
+		})
+	}
+	if err := tables(c, func(name, _ string) error { has[name] = true; return nil }); err != nil {
+		return err
+	}
+	if names, err := migrations.ReadDir("migrations"); err != nil {
+		return err
+	} else if version, err := schemaVersion(c); err != nil || version == 0 || version >= len(names) {
+		return err
+	}
+	present, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenCreate)
+	if err != nil {
+		return err
+	}
+	defer present.Close()
+	if err := migrate(present); err != nil {
+		return err
+	}
+	return tables(present, func(name, text string) error {
+		if has[name] {
+			return nil
+		}
+		return sqlitex.ExecuteTransient(c, strings.Replace(text, "CREATE TABLE", "CREATE TEMP TABLE", 1), nil)
+	})
 }
 
 // do runs a statement without parameters or results.

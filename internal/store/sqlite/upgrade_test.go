@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/store/storetest"
 
@@ -33,4 +35,50 @@ func TestUpgrade(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestReadEarlier: a log is read in a database of an earlier version that nobody has brought up to date, and
+// reading does not change it.
+func TestReadEarlier(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	version := func(change string) (n int) {
+		c, err := sqlite.OpenConn(filepath.Join(dir, dbName), sqlite.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := sqlitex.ExecuteScript(c, change, nil); err != nil {
+			t.Fatal(err)
+		}
+		if n, err = schemaVersion(c); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	version(`DROP TABLE reached; DROP TABLE fact; DROP TABLE segment; DROP TABLE segment_page; DROP TABLE segments_dropped; UPDATE schema_version SET version = 7;`)
+	r, err := Open(dir, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	ctx := t.Context()
+	if err := r.Facts(ctx, 0, 0, 10, func(uint64, []byte) error { return nil }); err != nil {
+		t.Errorf("facts: %v", err)
+	}
+	if list, err := r.Segments(ctx, 0); err != nil || list != nil {
+		t.Errorf("segments: %v, %v", list, err)
+	}
+	if n, err := r.SegmentsDropped(ctx, 0); err != nil || n != 0 {
+		t.Errorf("dropped: %d, %v", n, err)
+	}
+	if _, err := r.Reached(ctx, "x", 0); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("reached: %v", err)
+	}
+	if n := version(""); n != 7 {
+		t.Errorf("the schema is %d", n)
+	}
 }
