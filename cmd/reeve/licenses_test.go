@@ -200,3 +200,21 @@ func sorted(m map[string]string) []string {
 	slices.Sort(names)
 	return names
 }
+
+// TestLicensed: as JSON the table says of each module what the text does.
+func TestLicensed(t *testing.T) {
+	list := licensed()
+	rows := map[string]licensedModule{}
+	for _, m := range list {
+		if len(m.Licenses) == 0 || m.Version == "" && m.Module != "Go" && !strings.Contains(licenses, "\n"+m.Module+" ") {
+			t.Errorf("%+v", m)
+		}
+		rows[m.Module] = m
+	}
+	if got := rows["cel.dev/cel-go"]; len(list) < 50 || !strings.HasPrefix(got.Version, "v") || !slices.Equal(got.Licenses, []string{"Apache-2.0", "BSD-3-Clause"}) {
+		t.Errorf("%d modules; %+v", len(list), got)
+	}
+	if got := rows["Go"]; got.Version != "" || !slices.Equal(got.Licenses, []string{"BSD-3-Clause"}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -42,7 +42,7 @@ func leaves(t testing.TB) map[string]*cobra.Command {
 var printsNoData = map[string]string{
 	"a2g": "speaks the protocol", "hook": "speaks with the agent", "mcp": "speaks with client and server", "serve": "runs", "demo": "is to be looked at",
 	"init": "writes files", "hook install": "writes a file",
-	"console": "opens a browser", "hook uninstall": "writes a file", "mcp install": "writes a file", "licenses": "is a text", "ledger export": "is JSON always",
+	"console": "opens a browser", "hook uninstall": "writes a file", "mcp install": "writes a file", "ledger export": "is JSON always",
 	"ledger receipt": "has a form of its own", "completion bash": "is a script", "completion zsh": "is a script", "completion fish": "is a script",
 	"completion powershell": "is a script",
 }

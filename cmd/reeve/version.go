@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -88,15 +89,47 @@ version, with "-dev".`,
 var licenses string
 
 func licensesCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "licenses",
 		Short: "Print the licences of what the program is made of",
 		Long: `Prints the modules that are built into the program, with their licences: first a
-table, then the texts.`,
+table, then the texts. As JSON it is the table alone.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if wantsJSON(cmd) {
+				return printJSON(cmd.OutOrStdout(), licensed())
+			}
 			_, err := io.WriteString(cmd.OutOrStdout(), licenses)
 			return err
 		},
 	}
+	return jsonFlag(c)
+}
+
+// licensedModule is a module that is built in.
+type licensedModule struct {
+	Module   string   `json:"module"`
+	Version  string   `json:"version,omitzero"`
+	Licenses []string `json:"licenses"` // by their names in SPDX
+}
+
+// licensed reads the table of the modules that are built in, which stands between the first two empty lines.
+func licensed() (list []licensedModule) {
+	_, table, _ := strings.Cut(licenses, "\n\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		m, names := licensedModule{Module: fields[0]}, fields[1:]
+		if len(names) > 1 && !strings.HasSuffix(names[0], ",") {
+			m.Version, names = names[0], names[1:]
+		}
+		for _, name := range names {
+			m.Licenses = append(m.Licenses, strings.TrimSuffix(name, ","))
+		}
+		list = append(list, m)
+	}
+	return list
 }
