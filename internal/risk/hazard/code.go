@@ -220,6 +220,9 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	if language == "php" && !kept {
 		a.programDoes(".php", text, at)
 	}
+	if !kept && !followed[language] {
+		a.takesAwayIn(text, at)
+	}
 	text = plainQuotes(language, text)
 	p := program{assessor: a, language: language, kept: kept, at: at}
 	tokens := lex(text, language != "js" && language != "c" && language != "lua" && language != "java")
@@ -231,6 +234,25 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 	}
 	return p.judge(text) | reads
 }
+
+// followed are the languages of which it is known where the values of their calls come from.
+var followed = set("python js php perl ruby awk sh")
+
+// takesAwayIn judges that code of a language that is not followed takes away, by a call of whatever name that
+// says so, a place of somebody's that it names.
+func (a *assessor) takesAwayIn(text string, at span) {
+	if !takesAway.MatchString(text) {
+		return
+	}
+	for _, m := range namedPlaces.FindAllStringSubmatch(text, 16) {
+		a.removes(m[1], true, at)
+	}
+}
+
+var (
+	takesAway   = lazyregexp.New(`(?i)(?:delete|remove|erase|unlink|trash|destroy|wipe|purge)[-_./]?(?:all|dir|tree|director|content|recurs|folder|file|path)|\bdel_dir|\brmdir|\brmtree|deltree|=>\s*absent|action\s*[:(]?\s*:?delete|\brm\s+-[a-z]*r`)
+	namedPlaces = lazyregexp.New("[\"'`]((?:~|/(?:home|Users|root|mnt|srv|media|var))/[^\"'`\\s,;|]+)")
+)
 
 // startsAgent judges that a program has a coding agent work that asks nobody, by its maker's library: that
 // reads no settings of the user's unless it is told to, and so no hooks.

@@ -181,6 +181,11 @@ var showing = set("cat tee head tail less more jq yq grep egrep rg sed awk gawk 
 
 // does judges what code has to read of a command: what it runs, reads, writes and sends.
 func (c *invocation) does() flow {
+	if listed("puppet chef-apply salt-call", c.name) {
+		for _, arg := range c.args {
+			c.takesAwayIn(arg.text, c.at)
+		}
+	}
 	if c.waitsForInput() {
 		c.report("shell.interactive", 0, c.at)
 	}

@@ -29,6 +29,8 @@ var interpreters = map[string]interpreter{
 	"scala": {false, "java", "-e"}, "r": {false, "r", "-e"}, "Rscript": {false, "r", "-e"}, "julia": {false, "julia", "-e"}, "guile": {false, "lisp", "-c"},
 	"elixir": {false, "elixir", "-e"}, "erl": {false, "elixir", "-eval"}, "gdb": {false, "gdb", "-ex --ex -x"}, "vim": {false, "vim", "-c"}, "vi": {false, "vim", "-c"},
 	"nvim": {false, "vim", "-c"}, "rvim": {false, "vim", "-c"}, "vimdiff": {false, "vim", "-c"}, "view": {false, "vim", "-c"}, "emacs": {false, "lisp", "--eval -eval"}, "ghc": {false, "haskell", "-e"},
+	"bb": {false, "lisp", "-e --eval"}, "clojure": {false, "lisp", "-e --eval -M"}, "clj": {false, "lisp", "-e --eval"}, "racket": {false, "lisp", "-e --eval"}, "sbcl": {false, "lisp", "--eval"}, "chicken-csi": {false, "lisp", "-e"}, "gosh": {false, "lisp", "-e"}, "fennel": {false, "lisp", "-e"},
+	"swipl": {false, "elixir", "-g -t"}, "raku": {false, "perl", "-e"}, "nim": {false, "c", "--eval"}, "v": {false, "c", "-e"}, "octave": {false, "r", "--eval"}, "octave-cli": {false, "r", "--eval"}, "matlab": {false, "r", "-batch -r"}, "wolframscript": {false, "r", "-code -c"}, "gp": {false, "c", ""},
 	"crystal": {false, "ruby", "eval"}, "dart": {false, "dart", ""}, "pwsh": {false, "powershell", "-c -Command"}, "stap": {false, "c", "-e"}, "bpftrace": {false, "c", "-e"},
 }
 
@@ -266,6 +268,9 @@ func (c *invocation) runsTexts(i interpreter, s started) (out flow) {
 		}
 	}
 	c.dynamic = c.dynamic || !joined.known
+	if c.name == "fish" {
+		joined.text = joinedInFish(joined.text)
+	}
 	if i.shell {
 		c.evaluates(joined)
 	}

@@ -19,9 +19,11 @@ var (
 	zshAlias     = lazyregexp.New(`alias[ \t]+-g[ \t]+([\w.-]+)=(?:'([^'\n]*)'|"([^"\n]*)"|([^\s;]+))`)
 	zshFor       = lazyregexp.New(`\bfor(?:each)?[ \t]+([A-Za-z_]\w*)[ \t]+\(([^()\n]*(?:\([^()\n]*\)[^()\n]*)*)\)[ \t]*([^{\s;][^;\n]*)`)
 
-	fishSet  = lazyregexp.New(`(^|[;&|\n'"][ \t]*)set(?:[ \t]+-[gxlUu]+|[ \t]+--(?:global|local|export|universal))*[ \t]+([A-Za-z_]\w*)[ \t]+([^-\s;&|\n][^;&|\n]*)`)
-	fishCall = lazyregexp.New(`([ \t])\(([^()\n]*)\)`)
-	fishSub  = lazyregexp.New(`\$\(([^()\n]*)\|[ \t]*psub[^()\n]*\)`)
+	fishSet   = lazyregexp.New(`(^|[;&|\n'"][ \t]*)set(?:[ \t]+-[gxlUu]+|[ \t]+--(?:global|local|export|universal))*[ \t]+([A-Za-z_]\w*)[ \t]+([^-\s;&|\n][^;&|\n]*)`)
+	fishJoins = lazyregexp.New(`([;\n][ \t]*)(?:and|or|not)[ \t]+`)
+	fishPath  = lazyregexp.New(`\(path[ \t]+(?:resolve|normalize|real)[ \t]+([^()\n]*)\)`)
+	fishCall  = lazyregexp.New(`([ \t])\(([^()\n]*)\)`)
+	fishSub   = lazyregexp.New(`\$\(([^()\n]*)\|[ \t]*psub[^()\n]*\)`)
 )
 
 // maxKin is how long a line is that is read as one of these shells', too.
@@ -63,9 +65,10 @@ func asZsh(text string) string {
 
 // asFish is a script of fish as bash has it; the same where it has nothing of its own.
 func asFish(text string) string {
-	if !strings.Contains(text, " (") && !strings.Contains(text, "set ") {
+	if !strings.Contains(text, " (") && !strings.Contains(text, "set ") && !strings.Contains(text, "and ") && !strings.Contains(text, "or ") {
 		return text
 	}
+	text = joinedInFish(text)
 	text = fishSet.ReplaceAllStringFunc(text, func(set string) string {
 		m := fishSet.FindStringSubmatch(set)
 		return m[1] + m[2] + `="` + unquoted.Replace(strings.TrimSpace(m[3])) + `"`
@@ -74,6 +77,12 @@ func asFish(text string) string {
 		text = fishCall.ReplaceAllString(text, "$1$$($2)")
 	}
 	return fishSub.ReplaceAllString(text, "<($1)")
+}
+
+// joinedInFish is a script of fish without what joins its commands in words, and with the paths that it has
+// resolved as they are written.
+func joinedInFish(text string) string {
+	return fishPath.ReplaceAllString(fishJoins.ReplaceAllString(text, "$1"), "$1")
 }
 
 // replaceWord puts a text in the place of a word.

@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,6 +112,7 @@ func (a *assessor) windows(text string, at span) {
 			a.report(s.effect, s.weight, at)
 		}
 	}
+	low = calledBy.ReplaceAllString(low, "$1")
 	a.windowsPipes(low, at)
 	for _, line := range windowsCommands(low) {
 		a.windowsCommand(line, at)
@@ -136,6 +138,9 @@ func (a *assessor) windowsPipes(low string, at span) {
 			a.report("destroy.system", 0, at)
 		}
 	}
+	for _, m := range takenItem.FindAllStringSubmatch(low, 16) {
+		a.losesOnWindows(m[1]+m[2], at)
+	}
 	for _, m := range joinedPlaces.FindAllStringSubmatch(low, 16) {
 		base := windowsHome(m[1])
 		if pl := placeOf(normalPath(base + "/" + m[2]).text); pl.read >= 0.6 && pl.reads != "" {
@@ -144,10 +149,18 @@ func (a *assessor) windowsPipes(low string, at span) {
 	}
 	for statement := range strings.FieldsFuncSeq(low, func(r rune) bool { return r == ';' || r == '\n' }) {
 		parts := strings.Split(statement, "|")
+		if words := strings.Fields(strings.TrimLeft(parts[0], " ({&'\"")); len(words) > 1 && takesItems[words[0]] {
+			for _, w := range words[1:min(len(words), 64)] {
+				if p := windowsHome(strings.Trim(w, ",")); strings.HasPrefix(p, "~/") && !wideOnWindows(p) {
+					a.removes(p, true, at)
+				}
+			}
+		}
 		if len(parts) < 2 || len(parts) > 32 {
 			continue
 		}
 		wide, all := false, false
+		var listedHere []string
 		for _, part := range parts {
 			words := strings.Fields(strings.TrimLeft(part, " ({&'\""))
 			for len(words) > 1 && (isCommandFlag(words[0]) || words[0] == "powershell" || words[0] == "pwsh" || words[0] == "powershell.exe") {
@@ -157,12 +170,21 @@ func (a *assessor) windowsPipes(low string, at span) {
 				continue
 			}
 			name := strings.Trim(words[0], `"'`)
+			takes := takesItems[name] || strings.Contains(part, ".delete(") || forEachItem.MatchString(part) && slices.ContainsFunc(words, func(w string) bool { return takesItems[strings.Trim(w, "{}&;'\"")] })
 			switch {
 			case listsItems[name]:
 				for _, w := range words[1:] {
 					w = strings.Trim(w, `"')`)
-					wide, all = wide || wideOnWindows(w), all || w == "env:"
+					if wide, all = wide || wideOnWindows(w), all || w == "env:"; !strings.HasPrefix(w, "-") && w != "" && len(listedHere) < 16 {
+						listedHere = append(listedHere, w)
+					}
 				}
+			case !wide && takes:
+				for _, w := range listedHere {
+					a.losesOnWindows(w, at)
+				}
+			case writesItems[name] && len(words) > 1 && nothingIn.MatchString(parts[0]):
+				a.removes(windowsHome(words[1]), false, at)
 			case wide && (takesItems[name] || strings.Contains(part, ".delete()")):
 				a.report("destroy.system", 0, at)
 			case all && asksAddress[name] && (strings.Contains(part, "post") || strings.Contains(part, "put") || strings.Contains(part, "-body")):
@@ -172,10 +194,27 @@ func (a *assessor) windowsPipes(low string, at span) {
 	}
 }
 
+var (
+	// takenItem is a folder or a file that is taken away, or moved, by what .NET has for it.
+	takenItem   = lazyregexp.New(`(?:\(\s*(?:gi|get-item|gci|get-childitem|ls|dir)\s+['"]?([^\s'")]+)[^)]*\)\.(?:delete|moveto)\(|\[(?:system\.)?io\.(?:directory|file)\]::(?:delete|move)\(\s*['"]([^'"]+)['"])`)
+	forEachItem = lazyregexp.New(`(?:^|[\s|])(?:foreach-object|foreach|%)\s*(?:-parallel\s*)?\{`)
+	nothingIn   = lazyregexp.New(`^\s*(?:""|''|\$null)?\s*$`)
+	calledBy    = lazyregexp.New(`&\s*\(\s*(?:gcm|get-command|get-alias|gal)\s+['"]?([\w-]+)['"]?\s*\)`)
+)
+
+// losesOnWindows judges that a folder, or what lies in it, is taken away.
+func (a *assessor) losesOnWindows(p string, at span) {
+	if wideOnWindows(p) {
+		a.report("destroy.system", 0, at)
+		return
+	}
+	a.removes(windowsHome(p), true, at)
+}
+
 // windowsHome writes the names of somebody's home as ~, and slashes as they are elsewhere.
 func windowsHome(p string) string {
 	p = slashed(strings.ToLower(strings.Trim(p, `"'() `)))
-	for _, home := range []string{"$home", "$env:userprofile", "${env:userprofile}", "%userprofile%", "$env:homepath", "%homepath%"} {
+	for _, home := range []string{"$home", "${home}", "$env:home", "${env:home}", "$env:userprofile", "${env:userprofile}", "%userprofile%", "$env:homepath", "%homepath%"} {
 		if rest, ok := strings.CutPrefix(p, home); ok {
 			return "~" + rest
 		}
