@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/lazyregexp"
 )
 
@@ -243,6 +244,11 @@ func (a *assessor) emptiedByTool(c *call) {
 				empty++
 			}
 		}
+	}
+	if contents == 0 && slices.ContainsFunc(c.args, func(arg act.Argument) bool { // of which there is no text
+		return listed("content contents text file_text data", strings.ToLower(arg.Name)) && strings.TrimSpace(string(arg.Value)) == `""`
+	}) {
+		contents, empty = 1, 1
 	}
 	if contents > 0 && contents == empty {
 		a.pointer, a.size = "", 0

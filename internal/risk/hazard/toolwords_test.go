@@ -86,6 +86,10 @@ func TestToolsAsPrograms(t *testing.T) {
 			t.Errorf("is asked: %s %s: %.2f %+v", c[0], c[1], a.Score, a.Findings)
 		}
 	}
+	empty := &act.Action{Kind: act.ToolCall, Resource: "write_file", Canonical: "write_file", Content: leavesOf(t, `{"path": "/home/dev/Documents/thesis.tex"}`), Arguments: []act.Argument{{Name: "path", Value: []byte(`"/home/dev/Documents/thesis.tex"`)}, {Name: "content", Value: []byte(`""`)}}}
+	if a := Read(empty).Assess(Default()); !a.has("destroy.work", 0.4) { // a text that is empty is no leaf
+		t.Errorf("written empty: %+v", a.Findings)
+	}
 	for line, want := range map[string]bool{
 		"rm ~/work/billing/.git/HEAD": true, "rm -rf ../billing/.git/objects": true, "rm -rf .git/refs": true, "rm -f .git/index.lock": false, "rm -rf .git/rebase-merge": false, "rm .git/hooks/pre-commit": false, "rm -f .git/refs/remotes/origin/x": false,
 	} {
