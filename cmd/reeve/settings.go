@@ -99,10 +99,16 @@ func describe(w io.Writer, list []reeve.Setting) {
 	}
 }
 
-// everyday are the settings that most nodes are started with, as the help of reeve serve has them.
-var everyday = []string{
-	"config", "listen", "data", "database", "policy", "anonymous", "keys", "hosts", "tls-cert", "tls-key",
-	"approvals-wait", "allow-commands", "keep", "retention-age", "ledger-file", "log-format", "log-denials",
+// everyday are the settings that most nodes are started with, as the help of reeve serve has them: under
+// what they are about.
+var everyday = []struct {
+	about string
+	flags []string
+}{
+	{"What decides", []string{"config", "policy", "approvals-wait", "allow-commands"}},
+	{"Where it listens, and who may ask", []string{"listen", "hosts", "tls-cert", "tls-key", "anonymous", "keys"}},
+	{"What is kept, and where", []string{"data", "database", "keep", "retention-age", "ledger-file"}},
+	{"What it says", []string{"log-format", "log-denials"}},
 }
 
 // serveUsage is how reeve serve is called: its everyday flags, and the names of the others.
@@ -113,20 +119,23 @@ func serveUsage(cmd *cobra.Command) error {
 	if cmd.HasExample() {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
-	fmt.Fprint(w, "\nFlags:\n")
-	for _, name := range everyday {
-		f := cmd.Flags().Lookup(name)
-		head := "  --" + f.Name
-		for line := range wrapped(f.Usage, 76) {
-			fmt.Fprintf(w, "%-20s%s\n", head, line)
-			head = ""
+	var said []string
+	for _, group := range everyday {
+		fmt.Fprintf(w, "\n%s:\n", group.about)
+		for _, name := range group.flags {
+			said = append(said, name)
+			head := "  --" + name
+			for line := range wrapped(cmd.Flags().Lookup(name).Usage, 76) {
+				fmt.Fprintf(w, "%-20s%s\n", head, line)
+				head = ""
+			}
 		}
 	}
 	fmt.Fprint(w, "\nFurther flags, by subject; \"reeve settings a2a\" says what those of one are for:\n")
 	var alone []string
 	names := map[string][]string{}
 	for _, s := range settings() {
-		if s.Of != "" || slices.Contains(everyday, s.Flag) {
+		if s.Of != "" || slices.Contains(said, s.Flag) {
 			continue
 		}
 		if subject, _, grouped := strings.Cut(s.Key, "."); grouped {
