@@ -60,6 +60,7 @@ func (e *examination) command(c *hazard.Command) {
 			}
 		}
 	}
+	e.far = e.isFar(c)
 	e.notes(c, name)
 	e.seeks(c, name)
 	e.pidFiles(c)
@@ -561,6 +562,9 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 				}
 			}
 		case above:
+			if e.far && len(parts) < len(split(e.g.home))+2 {
+				continue // a home, or a folder of one, is that of the other machine
+			}
 			emptied := name == "rsync" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--del") })
 			if p.kind == setting && !enders[name] || target && !emptied && lands[name] {
 				continue
@@ -576,12 +580,12 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 					return w == "--recursive" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "rR")
 				})
 			switch {
-			case enders[name] && recursive && !looks:
+			case enders[name] && recursive && !looks && !(name == "rsync" && !target && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--remove-") })):
 				if p.kind != setting || e.armed(p) {
 					e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())
 				}
 			case p.kind == secret && copiers[name] && name != "cat" && name != "ln" && len(words) > 1:
-				e.tampers("copy " + p.kind.String() + ", which lies in that folder")
+				e.tampersBut("copy "+p.kind.String()+", which lies in that folder", "Name the folders that are to be copied.")
 			}
 		}
 	}

@@ -261,6 +261,9 @@ func configured(words []string, setting string) (list []string) {
 
 // filled looks at a path below which anything may be after a command.
 func (e *examination) filled(parts []string) {
+	if e.far {
+		return
+	}
 	const apart = "put files that are not known into a folder in which "
 	// The folder that the agent works in, and the one that all throw things into, are
 	// filled by honest work all day, even where somebody tries reeve out in them.
@@ -272,7 +275,8 @@ func (e *examination) filled(parts []string) {
 		}
 		switch {
 		case rel == above:
-			e.tampers(apart + p.kind.String() + p.kind.lies() + " (use a folder of its own)")
+			e.tampersBut(apart+p.kind.String()+p.kind.lies(), "Put them into a folder of their own, such as one below ~/opt or the project, and move what is needed from there.")
+			return // once is enough
 		case rel == within && p.kind != setting:
 			e.tampers("change " + p.kind.String())
 		case rel == within && e.armed(p):
@@ -282,7 +286,7 @@ func (e *examination) filled(parts []string) {
 	for i := range hook.Settings { // those of a repository, wherever it lies
 		dir := split(path.Dir(hook.Settings[i].Path))
 		if n := len(parts) - len(dir); len(dir) > 0 && n >= 0 && compare(parts[n:], dir) == within {
-			e.tampers(apart + setting.String() + " may lie (name the files)")
+			e.tampersBut(apart+setting.String()+" may lie", "Name the files.")
 		}
 	}
 }
@@ -446,7 +450,7 @@ func (e *examination) gathers(c *hazard.Command, name string) {
 	for _, word := range from {
 		for _, parts := range e.readings(word, c.Dirs) {
 			for _, p := range e.g.places {
-				if p.kind != secret || compare(parts, p.parts) != above {
+				if e.far || p.kind != secret || compare(parts, p.parts) != above {
 					continue
 				}
 				if name == "git" && strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()) {
@@ -455,7 +459,7 @@ func (e *examination) gathers(c *hazard.Command, name string) {
 				if !hidden && slices.ContainsFunc(p.parts[len(parts):], func(s string) bool { return strings.HasPrefix(s, ".") }) {
 					continue
 				}
-				e.tampers("read all of a folder in which " + p.kind.String() + " lies (name the folders that are meant)")
+				e.tampersBut("read all of a folder in which "+p.kind.String()+" lies", "Name the folders that are meant.")
 			}
 		}
 	}

@@ -467,6 +467,7 @@ type examination struct {
 	otherHome, otherData bool                  // a variable names another home, or another data folder
 	linked               []link
 	brought              bool     // git may have made folders that were not there
+	far                  bool     // the words of the command are meant for another machine
 	others               bool     // a command was started of which it is not known what it puts into folders
 	laid                 []string // files that a command puts into a folder under their own names
 	gone                 []string // what the act moves away
@@ -513,10 +514,16 @@ func (e *examination) placed() bool {
 // rule is what tampering is called in reasons.
 const rule = "guardian"
 
-const impossible = "Nobody can let this pass. Do the work without it."
+const (
+	impossible = "Nobody can let this pass. "
+	without    = "Do the work without it."
+)
 
-func (e *examination) tampers(what string) {
-	message, instead := "This would "+what+".", impossible
+func (e *examination) tampers(what string) { e.tampersBut(what, without) }
+
+// tampersBut is tampers, where there is another way to do the work.
+func (e *examination) tampersBut(what, way string) {
+	message, instead := "This would "+what+".", impossible+way
 	if what == "end the guardian" {
 		instead += " What else should end can be named by itself: by its own name, or its number."
 	}

@@ -117,7 +117,7 @@ func (e *examination) holdsOwn(folder string, dirs []string) {
 				continue // an agent's own project is given to containers all day
 			}
 			if p.kind == secret || rel == within && p.kind != setting {
-				e.tampers("give a container " + p.kind.String())
+				e.tampersBut("give a container "+p.kind.String(), "Give it the folders that it needs, such as the project's.")
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
@@ -166,6 +168,43 @@ func (e *examination) elsewhere(on string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(e.g.programs, func(p string) bool { return strings.Contains(host, p) }) && !ownAddress(host)
+}
+
+// isFar reports whether the words of a command are meant for another machine: the whole of a folder there is
+// none of this one. What names the guardian's files itself is looked at wherever it may run, since a name may
+// lead back here.
+func (e *examination) isFar(c *hazard.Command) bool {
+	return c.Remote != "" && e.elsewhere(c.Remote) && e.elsewhere(e.g.called(c.Remote))
+}
+
+// called is the name of the machine to which ssh's own settings lead from another name.
+func (g *Guarded) called(host string) string {
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	text, err := regular.Read(filepath.FromSlash(g.home+"/.ssh/config"), maxScript)
+	if err != nil {
+		return host
+	}
+	matches := false
+	for line := range strings.Lines(string(text)) {
+		words := strings.FieldsFunc(line, func(r rune) bool { return r <= ' ' || r == '=' || r == '"' })
+		if len(words) < 2 {
+			continue
+		}
+		switch strings.ToLower(words[0]) {
+		case "host":
+			matches = slices.ContainsFunc(words[1:], func(pattern string) bool {
+				ok, _ := path.Match(strings.ToLower(pattern), strings.ToLower(host))
+				return ok
+			})
+		case "match", "include": // which may say anything
+			return ""
+		case "hostname", "proxycommand", "proxyjump":
+			if matches {
+				return words[1]
+			}
+		}
+	}
+	return host
 }
 
 // ownAddress reports whether an address is one of this machine.

@@ -59,7 +59,7 @@ func (e *examination) onFile(text string, edit *edit, reads bool) {
 			case rel == within && p.kind != setting && !reads:
 				e.tampers("change " + p.kind.String())
 			case rel == above && p.kind == secret && e.named(gatherers) && !strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()):
-				e.tampers("take along a folder in which " + p.kind.String() + " lies (name the folders that are meant)")
+				e.tampersBut("take along a folder in which "+p.kind.String()+" lies", "Name the folders that are meant.")
 			case rel == above && !reads && (edit.deletes || e.named(movers)):
 				if p.kind != setting || e.armed(p) {
 					e.tampers("take away a folder in which " + p.kind.String() + p.kind.lies())

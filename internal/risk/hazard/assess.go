@@ -154,6 +154,7 @@ type assessor struct {
 	other     bool              // what is read runs on another machine
 	live      bool              // and it is one that people use, by its name
 	on        string            // that machine, or the container, if it is known: see Command.On
+	remote    string            // see Command.Remote
 	composed  bool              // which is a container of the project that somebody works on
 	engine    bool              // which is a database
 	lost      bool              // cd went where only an unset variable says

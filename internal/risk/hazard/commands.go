@@ -59,6 +59,8 @@ type invocation struct {
 	args []flow
 	in   flow
 	wrap int // how many commands are around it
+	// away is the machine or the container on which it has something run; empty where that may be this one.
+	away string
 }
 
 // invoke judges one command and returns what it prints.
@@ -123,8 +125,9 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 		s.dynamic = true // what it runs stands in a file
 	}
 	s.namedByProgram(args, wrap)
-	s.watched(args, in)
 	defer c.entersOther()()
+	s.watched(args, in)
+	defer c.runsOn()()
 	before, aside, bare, toOwn := s.rehearsed, s.aside, s.bare, s.toOwn
 	if c.tunnels() {
 		s.tunnelled = true

@@ -30,12 +30,22 @@ func (a *assessor) elsewhere(read func()) {
 	a.cwd, a.other, a.composed = cwd, other, composed
 }
 
-// entersOther notes which machine or container what the command has run there runs on, until what it returns
-// is called.
+// entersOther notes for which other machine the words of a remote shell are meant, until what it returns is
+// called.
 func (c *invocation) entersOther() func() {
+	was := c.remote
+	if c.away = c.leadsTo(); c.away != "" && remoteShells[c.name] {
+		c.remote = c.away
+	}
+	return func() { c.remote = was }
+}
+
+// runsOn notes which machine or container what the command has run there runs on, until what it returns is
+// called.
+func (c *invocation) runsOn() func() {
 	was := c.on
-	if on := c.leadsTo(); on != "" {
-		c.on = on
+	if c.away != "" {
+		c.on = c.away
 	}
 	return func() { c.on = was }
 }

@@ -39,6 +39,9 @@ type Command struct {
 	// On is the machine or the container that it runs on, as the command names it that has it run
 	// there; empty for this machine, and where that cannot be told.
 	On string
+	// Remote is the other machine for which its words are meant, as it is named: of a remote shell, and of
+	// what that has run there.
+	Remote string
 	// Dirs are the folders that it may run in, the first being where the call
 	// begins, which is not known and empty here.
 	Dirs []string
@@ -83,7 +86,7 @@ func (s *shell) watched(args []flow, in flow) {
 		return
 	}
 	name := args[0].text
-	c := &Command{Name: name, Known: true, Around: s.around, On: s.on, Dirs: append([]string{""}, s.dirs...)}
+	c := &Command{Name: name, Known: true, Around: s.around, On: s.on, Remote: s.remote, Dirs: append([]string{""}, s.dirs...)}
 	if in.known {
 		c.Stdin = in.text
 	}
