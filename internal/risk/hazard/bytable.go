@@ -46,6 +46,9 @@ func (c *invocation) uses() (prints taint) {
 			if u.code {
 				c.takesCode()
 			}
+			if u.tool {
+				c.takesTool(u.short)
+			}
 		}
 	})
 	c.attackTool(c.path)

@@ -60,7 +60,7 @@ const (
 // exec and of whatever is new. Which option takes a word is not known of a stranger, so
 // that each word which is a program's name may begin what is run.
 func (c *invocation) starts() {
-	if _, acts := handlers[c.name]; acts && c.name != "npm" || tellers[c.name] || harmless[c.name] || readers[c.name] || notStarting[c.name] || shellWords[c.name] || c.wrap >= maxStarts {
+	if _, acts := handlers[c.name]; acts && c.name != "npm" || tellers[c.name] || harmless[c.name] || readers[c.name] || notStarting[c.name] || shellWords[c.name] || c.wrap >= maxStarts || listed("asdf mise rtx", c.name) && listed("plugin plugins plugin-add", c.verb()) {
 		return
 	}
 	if o, ok := c.table.options[c.name]; ok && o.wraps >= 0 {

@@ -33,6 +33,7 @@ type Table struct {
 	outputs   []outputsRow
 	// installers are the addresses of vendors' installers, cut at each slash.
 	installers [][]string
+	makers     map[string]bool // whose tools people take, by forge and name
 	variables  []variableRow
 	settings   []settingsFile
 	calls      []callRow // of tools of services
@@ -61,6 +62,8 @@ type use struct {
 	keeps  bool    // it keeps secrets, or has them used: what it is given belongs there
 	serves bool    // the folder that it is given, or is in, is shown to whoever asks
 	code   bool    // it runs, or installs, what lies at the addresses that it is given
+	tool   bool    // that is a program which is run as it comes, so that it counts whose it is
+	short  bool    // which owner/name names, too
 	script bool    // it prints lines for a shell to run, which is what it is for
 	path   bool    // it prints where something lies
 }
@@ -141,7 +144,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, emptied: map[string][]emptiedRow{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, emptied: map[string][]emptiedRow{}, makers: map[string]bool{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -155,7 +158,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.emptied, b.outputs, b.installers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.emptied, b.outputs, b.installers, b.makers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -200,6 +203,7 @@ var (
 		section{"emptied", "program source", "words option variable last", (*tableReader).emptiesFolder},
 		section{"outputs", "files names source", "", (*tableReader).outputsOf},
 		section{"installers", "addresses source", "", (*tableReader).installersOf},
+		section{"makers", "owners source", "", (*tableReader).makersOf},
 		section{"variables", "variable source", "value effect weight host fetches", (*tableReader).variable},
 		section{"settings", "files source", "names script markers builds anywhere code quoted loads urls alone", (*tableReader).settingsOf},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
@@ -442,14 +446,15 @@ func (r *tableReader) program(row *yamldoc.Node) {
 		}
 	}
 	if n := row.Get("fetches"); n != nil {
-		if u.code = n.Text == "code"; !u.code {
-			r.fault(n, "", "fetches is code, or not there")
+		u.code, u.short = n.Text == "code", n.Text == "repository"
+		if u.tool = u.short || n.Text == "tool"; !u.code && !u.tool {
+			r.fault(n, "", "fetches is code, tool or repository, or not there")
 		}
 	}
-	if u.effect == "" && u.prints == 0 && !u.sends && !u.tells && !u.speaks && !u.keeps && !u.serves && !u.code && !u.script && !u.path {
+	if u.effect == "" && u.prints == 0 && !u.sends && !u.tells && !u.speaks && !u.keeps && !u.serves && !u.code && !u.tool && !u.script && !u.path {
 		r.fault(row, "", "the row does not say what the program does: effect, prints, sends, keeps, serves or fetches")
 	}
-	does := u.effect != "" || u.prints != 0 || u.sends || u.serves || u.code || u.script || u.path
+	does := u.effect != "" || u.prints != 0 || u.sends || u.serves || u.code || u.tool || u.script || u.path
 	r.named(row, func(name string) {
 		if does {
 			r.put(r.programs, row, name, u)
@@ -555,6 +560,16 @@ func (r *tableReader) outputsOf(row *yamldoc.Node) {
 func (r *tableReader) installersOf(row *yamldoc.Node) {
 	for address := range strings.FieldsSeq(text(row, "addresses")) {
 		r.installers = append(r.installers, strings.Split(address, "/"))
+	}
+}
+
+// makersOf reads whose tools people take: github.com/owner, or the owner alone.
+func (r *tableReader) makersOf(row *yamldoc.Node) {
+	for owner := range strings.FieldsSeq(text(row, "owners")) {
+		if !strings.Contains(owner, "/") {
+			owner = "github.com/" + owner
+		}
+		r.makers[strings.ToLower(owner)] = true
 	}
 }
 

@@ -59,7 +59,7 @@ func TestTables(t *testing.T) {
 	}
 	for name, uses := range b.programs {
 		for _, u := range uses {
-			if u.effect == "" && u.prints == 0 && !u.sends && !u.serves && !u.code && !u.script && !u.path {
+			if u.effect == "" && u.prints == 0 && !u.sends && !u.serves && !u.code && !u.tool && !u.script && !u.path {
 				t.Errorf("%s: %+v says nothing", name, u)
 			}
 		}
