@@ -1039,7 +1039,7 @@ var (
 )
 
 // allVariables is the whole environment, in which most tokens stand.
-var allVariables = lazyregexp.New(`dict\(os\.environ|os\.environ\)|os\.environ\.(?:items|copy|values)\(|process\.env\s*[,)}]|%ENV\b|\bENV\.(?:to_h|to_a|to_hash|inspect|map|each|values)|\$_ENV\b[^\[]|getenv\(\)`)
+var allVariables = lazyregexp.New(`dict\(os\.environ|os\.environ\)|os\.environ\.(?:items|copy|values)\(|(?:process|Bun|import\.meta)\.env\s*[,)}]|Deno\.env\.toObject|%ENV\b|\bENV\.(?:to_h|to_a|to_hash|inspect|map|each|values)|\$_ENV\b[^\[]|getenv\(\)`)
 
 // joinedPaths reads names that stand one after the other as one path in a home directory:
 // join(home, ".aws", "credentials").

@@ -31,6 +31,8 @@ func (c *invocation) leaks() {
 	c.recordsElsewhere()
 	c.mountsKeys()
 	c.strays()
+	c.inAddresses()
+	c.givesPlaces()
 	c.configured()
 	tells := c.said(func(u *use) bool { return u.tells })
 	if c.keepsSecrets() {
