@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Programs that run a text as code: shells, python, node, awk and the like.
@@ -439,10 +441,12 @@ func (c *invocation) awkRuns(code string) {
 func (c *invocation) awkCommands(code string) (commands []string) {
 	read := c.in.text
 	tokens := lex(code, true)
-	for _, t := range tokens {
-		if rest := strings.TrimSpace(code[min(t.end, len(code)):]); t.isText && strings.HasPrefix(rest, "|") && strings.HasPrefix(strings.TrimSpace(rest[1:]), "getline") {
-			if _, where, ok := strings.Cut(t.text, "ls "); ok {
-				read = strings.TrimPrefix(where, "-d ")
+	if strings.Contains(code, "getline") {
+		for i, t := range tokens {
+			if t.isText && printsNames.MatchString(t.text) {
+				_, where, _ := strings.Cut(strings.TrimSpace(joinedTexts(code, tokens[i:min(len(tokens), i+64)])), " ")
+				read = strings.TrimPrefix(strings.TrimSpace(where), "-d ")
+				break
 			}
 		}
 	}
@@ -467,6 +471,26 @@ func (c *invocation) awkCommands(code string) (commands []string) {
 		commands = append(commands, b.String())
 	}
 	return commands
+}
+
+// printsNames is a command by which a program of awk is given names of files.
+var printsNames = lazyregexp.New(`^\s*(?:ls|echo|printf|find)\s`)
+
+// joinedTexts is what a program of awk joins of texts and of the environment, from the first on.
+func joinedTexts(code string, tokens []token) string {
+	var b strings.Builder
+	for i, w := range tokens {
+		if i > 0 && strings.ContainsAny(code[tokens[i-1].end:min(w.at, len(code))], "|;\n){}") {
+			break
+		}
+		switch {
+		case w.isText && w.callee == "environ":
+			b.WriteString("$" + w.text)
+		case w.isText:
+			b.WriteString(w.text)
+		}
+	}
+	return b.String()
 }
 
 // asProgram judges what a script or a module is told to do, by what is known of programs of

@@ -15,6 +15,9 @@ var (
 	makeNames = lazyregexp.New(`\$(?:\(([\w.-]+)\)|\{([\w.-]+)\}|([A-Za-z@<^?*]))`)
 )
 
+// makeTakesIn is a line that takes in what a command prints the name of.
+var makeTakesIn = lazyregexp.New(`(?m)^[ ]*[-s]?include[ \t]+[^\n]*?\$\(shell[ \t]+(.*)$`)
+
 const (
 	maxMakeRounds = 6 // of variables that hold variables
 	maxMakeText   = 256 << 10
@@ -53,6 +56,12 @@ func expanded(text string, told map[string]string, env map[string]flow) string {
 	maps.Copy(set, told)
 	for _, part := range strings.Split(text, makeShell)[1:] {
 		run = append(run, part[:closingParen(part)])
+	}
+	for _, m := range makeTakesIn.FindAllStringSubmatch(text, 16) { // what a file is fetched for is read as one
+		command := m[1][:closingParen(m[1])]
+		if words := strings.Fields(command); len(words) > 0 {
+			run = append(run, command+"; sh "+words[len(words)-1])
+		}
 	}
 	if len(run) > 0 && len(run) < 256 {
 		text += "\n.shell:\n"

@@ -205,7 +205,7 @@ var removingTools = set("delete remove rm rmdir unlink trash erase purge wipe de
 // removedByTool judges what a tool takes away that is no shell: it is what rm would do. What has no
 // ending may be a folder, whatever the tool is called.
 func (a *assessor) removedByTool(c *call) {
-	if !anyOf(c.words, removingTools) && !c.isToldTo(removingTools) {
+	if !anyOf(c.words, removingTools) && (c.kind.runs || !c.isToldTo(removingTools)) {
 		return
 	}
 	for i := range c.leaves {
@@ -226,7 +226,7 @@ func (a *assessor) removedByTool(c *call) {
 // isToldTo reports whether an argument of a tool that does several things says that it does one of these.
 func (c *call) isToldTo(verbs map[string]bool) bool {
 	return slices.ContainsFunc(c.leaves, func(l leaf) bool {
-		return listed("op operation action verb method command mode do", c.nameOf(&l)) && len(l.Text) < 32 && anyOf(words(l.Text), verbs)
+		return listed("op operation action verb method command mode do", c.nameOf(&l)) && len(l.Text) < 32 && !strings.ContainsAny(strings.TrimSpace(l.Text), " \t\n/.") && anyOf(words(l.Text), verbs)
 	})
 }
 

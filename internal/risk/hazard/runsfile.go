@@ -208,6 +208,8 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		}
 	case isPlaybook(low, text):
 		a.playbook(text, at)
+	case strings.HasSuffix(low, ".nix"):
+		a.nix(text, at)
 	case isJustfile(low):
 		a.command(justLines(text), &at)
 		a.apart(at).taskFile(text)

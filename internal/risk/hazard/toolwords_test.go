@@ -71,6 +71,8 @@ func TestToolsAsPrograms(t *testing.T) {
 		{"lua", `{"chunk": "return redis.call('get', KEYS[1])"}`},
 		{"run_container", `{"image": "node:22", "command": ["npm", "test"], "volumes": {"/home/dev/work/shop": "/w"}}`},
 		{"file_operation", `{"op": "read", "target": "/home/dev/Documents/a.md"}`},
+		{"exec_command", `{"command": "rm -rf playground", "workdir": "/home/dev/work/shop"}`},
+		{"Shell", `{"command": "rm -rf playground", "cwd": "/home/dev/work/shop"}`},
 		{"fs", `{"action": "list", "dir": "/home/dev/work/shop"}`},
 		{"write_file", `{"path": "src/__init__.py", "content": ""}`},
 		{"write_file", `{"path": "/home/dev/Documents/notes.md", "content": "# Notes\n"}`},
