@@ -27,7 +27,7 @@ var (
 	// altersBesides are words that change something for some programs only; * stands for whatever they
 	// are told, since that is what the programs are for.
 	altersBesides = map[string]string{
-		"dbt": "run build snapshot retry run-operation", "heroku": "run config:set maintenance:on", "ansible-playbook": "*", "ansible": "*", "salt": "*", "fly": "exec", "flyctl": "exec", "cap": "*", "mina": "*",
+		"prisma": "push execute", "dbt": "run build snapshot retry run-operation", "heroku": "run config:set maintenance:on", "ansible-playbook": "*", "ansible": "*", "salt": "*", "fly": "exec", "flyctl": "exec", "cap": "*", "mina": "*",
 	}
 	// told are programs whose plain words name what they are about.
 	told = set("ansible salt argocd flux helm helmfile cap mina fab kamal dokku eb copilot sls serverless npm pnpm yarn bun make gmake just task rake gradle gradlew nx invoke inv mage pulumi cf railway render vercel netlify")
@@ -92,6 +92,7 @@ func (c *invocation) verbs(words []string) []string {
 // and it is told of production where programs are told which place they are for. Of a program that is
 // there for what runs elsewhere, any verb may that is not known to look.
 func (c *invocation) changesProduction() {
+	c.choosesProject()
 	if c.live && c.changesThere() {
 		c.report("publish.production", 0, c.at)
 		return
@@ -121,7 +122,7 @@ func (c *invocation) changesProduction() {
 		place, stage = c.daemonInUse(), false
 		words = wordsIn(c.daemonArgs())
 	}
-	place = place || remotes[c.name] && !container && c.namesProduction()
+	place = place || remotes[c.name] && !container && c.namesProduction() || listed("kubectl oc helm", c.name) && (isProduction(c.cluster) || isProduction(c.chosen))
 	besides := altersBesides[c.name]
 	if c.name == "aws" && slices.Contains(words, "s3") && !strings.HasPrefix(words[len(words)-1], "s3://") {
 		return // it is brought here
@@ -183,6 +184,9 @@ func (c *invocation) namesProduction() bool {
 		if option, value, joined := strings.Cut(t, "="); joined && strings.HasPrefix(option, "-") {
 			t = value
 		}
+		if strings.Contains(t, "://") && !strings.HasPrefix(t, "file:") && !strings.HasPrefix(t, "s3:") && !strings.HasPrefix(t, "gs:") {
+			t = hostOf(t).name
+		}
 		if !strings.HasPrefix(t, "-") && !strings.ContainsAny(t, "/ \n{") && !listed("-m --message --description --comment --query --filter --template --filter-pattern", c.optionOf(i)) && isProduction(t) {
 			return true
 		}
@@ -198,6 +202,13 @@ func (c *invocation) runsThere() bool {
 		}
 	}
 	return listed("kubectl oc", c.name) && c.verb() == "exec" && c.names("--")
+}
+
+// choosesProject remembers of gcloud config set project which one is meant from then on.
+func (c *invocation) choosesProject() {
+	if words := wordsIn(c.args[:min(len(c.args), 8)]); c.name == "gcloud" && len(words) == 4 && words[0] == "config" && words[1] == "set" && strings.HasSuffix(words[2], "project") && len(c.vars) < 1024 {
+		c.vars["CLOUDSDK_CORE_PROJECT"] = flow{text: words[3], known: true}
+	}
 }
 
 // wordsIn are the plain words among arguments.
@@ -288,14 +299,14 @@ func (c *invocation) mirrorsToProduction() bool {
 // queriesProduction reports whether a client of a database is told of one that is production, and to do
 // more there than to look.
 func (c *invocation) queriesProduction() bool {
-	if c.onRedis() || listed("pg_restore createdb dropdb mysqladmin", c.name) {
+	if c.onRedis() || listed("createdb dropdb mysqladmin", c.name) {
 		return false // whose words are verbs
 	}
 	_, place, _ := c.placed()
 	for name, v := range c.vars {
 		place = place || placingVariables[name] && isProduction(v.text)
 	}
-	asks, told := true, false
+	asks, told := c.name != "pg_restore", c.name == "pg_restore" && !c.names("-l", "--list", "--help")
 	for i, a := range c.args {
 		t := a.text
 		option := c.optionOf(i)
