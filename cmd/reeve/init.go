@@ -84,7 +84,7 @@ It can be added to a policy that is there already.`,
 		out := cmd.OutOrStdout()
 		fmt.Fprintf(out, "wrote %s and %s\n\n", filepath.Join(dir, "reeve.yaml"), filepath.Join(dir, "policy"))
 		rules, program := filepath.Join(dir, "policy"), os.Args[0]
-		fmt.Fprintf(out, "  edit    %s\n  check   %s policy check %s\n  test    %s policy test %s\n  run     %s serve --policy %s\n  look    %s console\n",
+		fmt.Fprintf(out, "  edit    %s\n  check   %s policy check %s\n  test    %s policy test %s\n  run     %s serve --policy %s\n  look    %s console, while it runs\n",
 			filepath.Join(rules, policy.StarterFile), program, rules, program, rules, program, rules, program)
 		return nil
 	}
