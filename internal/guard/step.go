@@ -321,7 +321,7 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 		return
 	}
 	does := read.Assess(hazard.Default())
-	looks := len(does.Ran)+len(does.Fed)+len(does.Called) > 0
+	looks := len(does.Ran)+len(does.Fed)+len(does.Called)+len(does.Settings) > 0
 	read.Tell(&hazard.Watch{File: func(p string, writes bool, _ string, _ bool) {
 		looks = looks || !writes && s.WroteTo(path.Base(filepath.ToSlash(p)))
 	}})

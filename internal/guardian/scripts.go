@@ -84,6 +84,12 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 			}
 		},
 	})
+	for _, file := range does.Settings {
+		if ofOthers(file) { // who may write there decides what runs
+			runs = append(runs, act.FileRun{File: filepath.Base(file), Code: "code.library_hijack", Weight: 0.6, Found: true})
+			break
+		}
+	}
 	o.roots = e.roots()
 	for _, name := range slices.Concat(does.Ran, does.Called, does.Fed) {
 		e.takesIn(o, name, "")

@@ -74,6 +74,9 @@ type Assessment struct {
 	// Called are the programs that the call has looked for where programs lie, as Patterns has them:
 	// a file of such a name in a folder for programs may be what is run.
 	Called []string
+	// Settings are the places among temporary files that the call names for settings or a home: whoever
+	// may write there decides what is run.
+	Settings []string
 	// Altered are the same as Fed, where a filter makes another text of them first, and that is run.
 	Altered []string
 	// Awaited are those of both that the call may run, or read orders from, when it has long been
@@ -176,6 +179,7 @@ type assessor struct {
 	went      string            // where cd led from there, as it was spelled
 	runFiles  []string          // by their names, if the call did not write them
 	called    []string          // programs that are looked for by their names: see Assessment
+	settled   []string          // places of settings: see Assessment
 	ranIn     []string          // the names of the folders that they lie in
 	namedIn   []string          // of those that the words of the commands name
 	named     []string          // what the words of the commands name
@@ -306,7 +310,7 @@ func (a *assessor) assessment() Assessment {
 		return 0
 	})
 	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn, Pushed: a.pushedTo, Discloses: a.discloses, Speaks: a.speaks || a.sends || a.pushed}
-	all.Fed, all.RanIn, all.Called = a.obeyed, a.ranIn, a.called
+	all.Fed, all.RanIn, all.Called, all.Settings = a.obeyed, a.ranIn, a.called, a.settled
 	if a.dynamic {
 		all.Fed = append(slices.Clip(a.obeyed), a.named...)
 		all.RanIn = append(slices.Clip(a.ranIn), a.namedIn...)

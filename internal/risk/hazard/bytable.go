@@ -16,9 +16,13 @@ func (c *invocation) uses() (prints taint) {
 		scale = previewed
 	}
 	own := c.ownWords()
+	verbs, shows := c.actingWords(own)
 	c.kept(scale, 0, func() {
 		for _, u := range c.table.programs[c.name] {
-			if !u.isOf(own) {
+			switch family, _, _ := strings.Cut(u.effect, "."); {
+			case !u.isOf(own), (family == "publish" || family == "destroy") && shows:
+				continue
+			case (u.effect == "publish.deploy" || u.effect == "destroy.cloud") && !u.isOf(verbs), u.effect == "secret.memory" && c.onlyTraces():
 				continue
 			}
 			if u.effect == "publish.deploy" && c.deploysAside() || u.effect == "destroy.cloud" && c.bringsHere() {
@@ -53,6 +57,94 @@ func (c *invocation) uses() (prints taint) {
 	})
 	c.attackTool(c.path)
 	return prints
+}
+
+// actingWords are those of a command's words that may say what it does, and whether it only shows what is there.
+func (c *invocation) actingWords(own []flow) (verbs []flow, shows bool) {
+	row, is := c.table.shows[c.name]
+	if !is {
+		return own, false
+	}
+	var plain []int
+	for i := 0; i < len(own); i++ {
+		option, _, joined := strings.Cut(own[i].text, "=")
+		switch {
+		case !own[i].known:
+			return own, false
+		case !strings.HasPrefix(option, "-"):
+			plain = append(plain, i)
+		case listed(c.table.options[c.name].takes, option):
+			if !joined {
+				i++
+			}
+		case !joined && len(plain) <= max(row.under, row.words-1):
+			return own, false // which may take the next word
+		}
+		if n := len(plain); n == 0 || plain[n-1] != i || n > max(row.under+1, row.words) {
+			continue
+		}
+		last := own[plain[len(plain)-1]].text
+		if len(plain) <= row.under+1 && slices.ContainsFunc(row.verbs, func(verb string) bool { return wild(verb, last) }) && !c.acts(own, plain[:len(plain)-1]) {
+			return own, true
+		}
+	}
+	if row.words == 0 || len(plain) < row.words {
+		return own, false
+	}
+	for i, a := range own {
+		if i <= plain[row.words-1] || strings.HasPrefix(a.text, "-") {
+			verbs = append(verbs, a)
+		}
+	}
+	return verbs, false
+}
+
+// acts reports whether one of these words may say that the program destroys or publishes something.
+func (c *invocation) acts(own []flow, at []int) bool {
+	for _, i := range at {
+		for _, u := range c.table.programs[c.name] {
+			if (strings.HasPrefix(u.effect, "publish.") || strings.HasPrefix(u.effect, "destroy.")) && slices.ContainsFunc(u.words, func(group []string) bool { return anyMatches(group, own[i:i+1]) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// onlyTraces reports whether a debugger is told to show which functions are being called in a process,
+// and nothing of what they hold.
+func (c *invocation) onlyTraces() bool {
+	if c.name != "gdb" || !c.names("-batch", "--batch") {
+		return false
+	}
+	traces := false
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		switch option, value, joined := strings.Cut(a.text, "="); {
+		case listed("-batch --batch -q -quiet --quiet -nx --nx -n", a.text):
+		case listed("-p -pid --pid", option):
+			if !joined {
+				i++
+			}
+		case listed("-ex --ex -eval-command --eval-command", option):
+			if !joined && i+1 < len(c.args) {
+				i++
+				value = c.args[i].text
+			}
+			if traces = true; !c.args[i].known || !traceCommands[strings.Join(strings.Fields(value), " ")] {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return traces
+}
+
+// traceCommands are commands of a debugger that show which functions are being called.
+var traceCommands = map[string]bool{
+	"bt": true, "backtrace": true, "where": true, "thread apply all bt": true, "thread apply all backtrace": true, "t a a bt": true, "info threads": true,
+	"set pagination off": true, "set pagination 0": true, "set confirm off": true, "set height 0": true, "detach": true, "quit": true, "q": true,
 }
 
 // sendsFiles judges that the files that the command is given, and what comes in, go

@@ -17,10 +17,11 @@ func (c *invocation) speaksToHere() bool {
 	if c.tunnelled || c.other || c.redirected() {
 		return false
 	}
-	said := false
 	for i, a := range c.args {
 		option, value, joined := strings.Cut(a.text, "=")
 		switch {
+		case strings.HasPrefix(option, "--defaults") || option == "--login-path": // a file says which
+			return false
 		case !a.known || hasWord(a.text, inUse) || !isSQL(a.text) && (strings.Contains(a.text, "host") && strings.Contains(a.text, "=") && option != "--host" || strings.Contains(a.text, "service=")):
 			return false
 		case (option == "-h" || option == "--host") && !joined && i+1 < len(c.args):
@@ -39,9 +40,8 @@ func (c *invocation) speaksToHere() bool {
 		if !isLoopback(value) {
 			return false
 		}
-		said = true
 	}
-	return said
+	return true
 }
 
 // clientCopies judges what psql copies by itself, and not the server: its files and programs are this

@@ -17,7 +17,14 @@ func TestOfThisMachine(t *testing.T) {
 		"psql -h localhost -c 'DROP DATABASE shop'":                                                   asks,
 		"psql postgres://api:api@localhost/api -c 'DROP SCHEMA public CASCADE; CREATE SCHEMA public'": asks,
 
-		"mysql -e 'DROP DATABASE shop'":                                              denies,
+		"mysql -e 'DROP DATABASE shop'":                                              asks, // of the machine's own server
+		"psql -c 'BEGIN; DROP TABLE a; COMMIT;'":                                     asks,
+		"psql -h db.acme.dev -c 'DROP TABLE a; DROP TABLE b'":                        asks,
+		"mysql shop -e 'CREATE TABLE t (i int); DROP TABLE a'":                       asks,
+		"mysql --defaults-file=x.cnf -e 'DROP DATABASE shop'":                        denies,
+		"mysql --login-path=x -e 'DROP DATABASE shop'":                               denies,
+		"psql -h db.acme.dev -c \"SELECT 1; DROP TABLE a\"":                          denies, // as what somebody put behind a query
+		"psql -h db.acme.dev -c \"UPDATE a SET b = '1'; DROP TABLE a\"":              denies,
 		"mysql -h db.acme.dev -e 'DROP DATABASE shop'":                               denies,
 		"mysql -h localhost -e 'DROP DATABASE shop_production'":                      denies,
 		"psql postgres://api:api@localhost/api_prod -c 'DROP SCHEMA public CASCADE'": denies,
@@ -33,6 +40,15 @@ func TestOfThisMachine(t *testing.T) {
 		got := Assess("shell", []act.Leaf{{Arg: "command", Pointer: "/command", Text: command}}).Score
 		if want == asks && (got < 0.4 || got >= 0.7) || want == denies && got < denies {
 			t.Errorf("%s weighs %g", command, got)
+		}
+	}
+	for query, want := range map[string]float64{
+		"DROP TABLE a": asks, "DROP TABLE a; DROP TABLE b;": asks, "BEGIN; DROP TABLE a; COMMIT;": asks, "SET x = 1; DROP TABLE IF EXISTS a; CREATE TABLE a (i int); DROP TABLE b": asks,
+		"SELECT * FROM a WHERE i = 1; DROP TABLE a": denies, "INSERT INTO a VALUES (1); DROP TABLE a; --": denies, "DROP DATABASE shop": denies,
+	} {
+		got := Assess("query", []act.Leaf{{Arg: "sql", Pointer: "/sql", Text: query}}).Score
+		if want == asks && (got < 0.4 || got >= 0.7) || want == denies && got < denies {
+			t.Errorf("%s weighs %g", query, got)
 		}
 	}
 }

@@ -169,11 +169,38 @@ func (s *shell) runsVariable(name string, v flow) {
 		case strings.ContainsAny(v.text, " |;"):
 			s.wordRun(v.text)
 		}
-		if first := before(strings.TrimLeft(v.text, "-rIM"), ' '); row.effect == "" && strings.Contains(first, "/") && temporary(normalPath(first).text) {
+		first := before(strings.TrimLeft(v.text, "-rIM"), ' ')
+		place := normalPath(first).text
+		switch {
+		case row.effect != "" || !strings.Contains(first, "/") || !temporary(place):
+		case row.own && s.mayBeOwn(place) && len(s.settled) < maxRan:
+			s.settled = append(s.settled, place)
+		default:
 			s.report("code.library_hijack", 0.6, s.at)
+		}
+		if row.own {
+			return // of which no other row says more
 		}
 	}
 }
+
+// mayBeOwn reports whether what lies at a place among temporary files may be somebody's own settings:
+// the call puts nothing there that it brought from elsewhere, or that it says itself. Whose the file is
+// only the disk can tell, and what a session wrote into it is known by its name.
+func (s *shell) mayBeOwn(place string) bool {
+	if !plainPlace.MatchString(place) && place != "/tmp/"+NewName || s.isForeign(place) || s.isForeign(place+"/x") {
+		return false
+	}
+	for name, f := range s.files {
+		if name = normalPath(name).text; (name == place || strings.HasPrefix(name, place+"/")) && (f.taint&(fromNet|fromSocket|fromDecoder) != 0 || f.text != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// plainPlace is one of which every part is known.
+var plainPlace = lazyregexp.New(`^[\w./@+-]+$`)
 
 // installers run, or install and then run, the file that they are given.
 var installers = set("java make gmake dpkg rpm apt apt-get dnf yum zypper pacman apk installer pytest r uv psql sqlite3 msiexec pwsh nix-build open start xdg-open rundll32 wine mono dotnet ansible-playbook terraform insmod kextload just task rake gradle ant cmake ninja tclsh expect")

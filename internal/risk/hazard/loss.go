@@ -190,6 +190,7 @@ func (p *program) loses(tokens []token, i int, text string) {
 	}
 	calls := t.end < len(text) && text[t.end] == '('
 	switch {
+	case p.language == "ruby" && setsUp(text, t.at, t.text):
 	case wholeLosses[t.text]:
 		p.report("destroy.store", 0.45, p.at)
 	case !calls:
@@ -203,6 +204,21 @@ func (p *program) loses(tokens []token, i int, text string) {
 		}
 	}
 }
+
+// setsUp reports whether a word of Ruby only says what goes with a row when that is deleted, or which
+// table a migration takes away, which runs when somebody has a project's database brought up to date.
+func setsUp(text string, at int, word string) bool {
+	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+	if word == "drop_table" {
+		return strings.TrimSpace(line) == "" && isMigration.MatchString(text)
+	}
+	return dependent.MatchString(line)
+}
+
+var (
+	dependent   = lazyregexp.New(`\bdependent(?::|\s*=>)\s*:$`)
+	isMigration = lazyregexp.New(`(?m)^class\s+[\w:]+\s*<\s*ActiveRecord::Migration\b`)
+)
 
 // losesRows is how programs take all rows of a model, and make its tables anew.
 var losesRows = lazyregexp.New(`(?i)\.(?:all|objects\.all)(?:\(\))?\.(?:delete|destroy_all|delete_all)\b|\.sync\(\s*\{\s*force:\s*true`)

@@ -41,7 +41,7 @@ func (t *Table) runsFile(name, text string, words []string, inFiles int) (does [
 		return nil, nil, nil
 	}
 	a.findings = withoutNotes(a.findings)
-	if isTest(base) && !storesOfOthers.MatchString(text) {
+	if isTest(base) && !storesOfOthers.MatchString(dropsIfThere.ReplaceAllString(text, "")) {
 		a.findings = slices.DeleteFunc(a.findings, func(f Finding) bool { return listed("destroy.store sql.destroy", f.Code) && f.Weight < Grave })
 	}
 	if clear(a.seen); a.cut {
@@ -60,10 +60,12 @@ func (t *Table) runsFile(name, text string, words []string, inFiles int) (does [
 func isTest(base string) bool { return testNames.MatchString(base) }
 
 var (
-	testNames = lazyregexp.New(`(?i)(?:^|[._-])(?:tests?|spec|e2e|cy)[._-]`)
+	testNames = lazyregexp.New(`(?i)(?:^|[._-])(?:tests?|spec|e2e|cy)[._-]|^conftest\.py$|^rails_helper\.rb$`)
 	// storesOfOthers are words of a test by which it does more than to empty the store that it is given,
-	// as tests do before and behind each other: it drops it, or says which one it means.
-	storesOfOthers = lazyregexp.New(`(?i)\bdrop[ _]?(?:table|database|schema|collection|all|index)|prod|\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|mssql|sqlserver|clickhouse)://(?:[^@/\s"']*@)?(?:[^l1\[$/]|l[^o])`)
+	// as tests do before and behind each other: it drops one, or says which one it means. To drop what may
+	// be there, and all that the program knows to make again, is to empty it.
+	dropsIfThere   = lazyregexp.New(`(?i)\bdrop\s+table\s+if\s+exists\b`)
+	storesOfOthers = lazyregexp.New(`(?i)\bdrop[ _]?(?:table|database|schema|collection|index)|(?:^|[^a-z])prod(?:uction)?(?:[^a-z]|$)|\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|mssql|sqlserver|clickhouse)://(?:[^@/\s"']*@)?(?:[^l1\[$/]|l[^o])`)
 )
 
 // With tells what the call would do beyond what is found in it alone, where these files hold these

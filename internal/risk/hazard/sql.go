@@ -192,7 +192,8 @@ func joinedText(ts []sqlToken) (text string, joined bool) {
 // statement judges a whole statement, or several.
 func (a *assessor) statement(ts []sqlToken, at span) {
 	first, where, from := "", false, false
-	statements := 0
+	statements, earlier := 0, ""
+	mixed := false            // another kind of statement stands before, as where one is put behind a query
 	made := map[string]bool{} // tables that the text makes itself
 	for i, t := range ts {
 		next := sqlToken{}
@@ -200,7 +201,8 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			next = ts[i+1]
 		}
 		if first == "" && t.kind == 'w' {
-			first, where, from = t.text, false, false
+			mixed = mixed || earlier != "" && !schemaVerbs[earlier]
+			first, where, from, earlier = t.text, false, false, t.text
 			statements++
 		}
 		if first == "create" && t.text == "table" {
@@ -257,7 +259,7 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			a.report("sql.destroy", 0.82, at)
 		case t.kind == 'w' && first == "drop" && t.text == "table":
 			w := 0.6
-			if statements > 1 && len(made) == 0 {
+			if mixed && len(made) == 0 {
 				w = 0.82
 			}
 			if !made[tableIn(ts[i+1:])] {
@@ -282,6 +284,9 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 		}
 	}
 }
+
+// schemaVerbs begin the statements of somebody who changes what a database holds as a whole.
+var schemaVerbs = set("drop truncate delete create alter begin start commit rollback savepoint release end set use pragma lock unlock comment")
 
 // tableIn is the one table that a statement names; empty if it names more of them.
 func tableIn(ts []sqlToken) (name string) {

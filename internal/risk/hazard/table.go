@@ -36,6 +36,7 @@ type Table struct {
 	makers     map[string]bool // whose tools people take, by forge and name
 	variables  []variableRow
 	settings   []settingsFile
+	shows      map[string]showRow
 	calls      []callRow // of tools of services
 	scripts    []script
 	places     places
@@ -93,6 +94,7 @@ type fileRow struct {
 	option  string   // options, separated by spaces
 	unasked []string // names, in which * stands for anything
 	alone   bool     // and nothing else of the folder is run
+	not     []string // where these are all its words, the row says nothing
 }
 
 // variableRow is a variable by which a program is told what to run. Without an effect its value
@@ -104,6 +106,14 @@ type variableRow struct {
 	weight float64
 	host   bool // it holds a host that programs speak to
 	code   bool // and from which they take code, or what they are told
+	own    bool // it names somebody's settings, wherever these lie
+}
+
+// showRow is by which words a program only shows what is there.
+type showRow struct {
+	verbs []string
+	under int // so many words may stand before one of them
+	words int // or so many of its words say what it does; 0 for any
 }
 
 // remoteRun is where in a program's arguments a command stands that it has run elsewhere, or
@@ -144,7 +154,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, emptied: map[string][]emptiedRow{}, makers: map[string]bool{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, emptied: map[string][]emptiedRow{}, makers: map[string]bool{}, shows: map[string]showRow{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -158,7 +168,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.emptied, b.outputs, b.installers, b.makers, b.variables, b.settings, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.emptied, b.outputs, b.installers, b.makers, b.variables, b.settings, b.shows, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -198,14 +208,15 @@ var (
 		section{"elsewhere", "program source", "words after skip option takes plain", (*tableReader).runsElsewhere},
 		section{"runs", "program source", "words after skip option takes plain", (*tableReader).runsHere},
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
-		section{"files", "program source", "words option unasked alone", (*tableReader).obeysFiles},
+		section{"files", "program source", "words option unasked alone not", (*tableReader).obeysFiles},
 		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
 		section{"emptied", "program source", "words option variable last", (*tableReader).emptiesFolder},
 		section{"outputs", "files names source", "", (*tableReader).outputsOf},
 		section{"installers", "addresses source", "", (*tableReader).installersOf},
 		section{"makers", "owners source", "", (*tableReader).makersOf},
-		section{"variables", "variable source", "value effect weight host fetches", (*tableReader).variable},
+		section{"variables", "variable source", "value effect weight host fetches own", (*tableReader).variable},
 		section{"settings", "files source", "names script markers builds anywhere code quoted loads urls alone", (*tableReader).settingsOf},
+		section{"shows", "program verbs source", "under words", (*tableReader).onlyShows},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
 	)
@@ -532,7 +543,7 @@ func (r *tableReader) key(row *yamldoc.Node) {
 
 // obeysFiles reads which files tell a program what to run.
 func (r *tableReader) obeysFiles(row *yamldoc.Node) {
-	f := fileRow{words: r.words(row.Get("words")), option: text(row, "option"), unasked: strings.Fields(text(row, "unasked")), alone: text(row, "alone") == "true"}
+	f := fileRow{words: r.words(row.Get("words")), option: text(row, "option"), unasked: strings.Fields(text(row, "unasked")), alone: text(row, "alone") == "true", not: strings.FieldsFunc(text(row, "not"), func(r rune) bool { return r == '|' })}
 	if len(f.unasked) == 0 {
 		f.unasked = nil
 	}
@@ -575,7 +586,7 @@ func (r *tableReader) makersOf(row *yamldoc.Node) {
 
 // variable reads what a variable has a program run.
 func (r *tableReader) variable(row *yamldoc.Node) {
-	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true", code: text(row, "fetches") == "code"})
+	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true", code: text(row, "fetches") == "code", own: text(row, "own") == "true"})
 }
 
 // settingsOf reads which settings of a file are run.
@@ -622,6 +633,20 @@ func (r *tableReader) hostsOf(row *yamldoc.Node) {
 		}
 	}
 	r.named(row, func(name string) { r.Table.hosts[name] = append(r.Table.hosts[name], h) })
+}
+
+// onlyShows reads by which words a program only shows what is there.
+func (r *tableReader) onlyShows(row *yamldoc.Node) {
+	show := showRow{verbs: strings.Split(text(row, "verbs"), "|")}
+	for name, to := range map[string]*int{"under": &show.under, "words": &show.words} {
+		if n := row.Get(name); n != nil {
+			var err error
+			if *to, err = strconv.Atoi(n.Text); err != nil || *to < 0 || *to > 9 {
+				r.fault(n, "", "%s is a number of words", name)
+			}
+		}
+	}
+	r.named(row, func(name string) { r.Table.shows[name] = show })
 }
 
 func (r *tableReader) script(row *yamldoc.Node) {

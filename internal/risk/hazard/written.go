@@ -153,7 +153,7 @@ func (a *assessor) obeys(text string) {
 // table, and those that it looks for.
 func (c *invocation) obeysFiles() {
 	for _, row := range c.table.files[c.name] {
-		if !row.words.among(c.args) {
+		if !row.words.among(c.args) || c.saysOnly(row.not) {
 			continue
 		}
 		switch {
@@ -168,7 +168,11 @@ func (c *invocation) obeysFiles() {
 				}
 			}
 		default:
-			for _, a := range c.args {
+			words := c.args
+			if kinds, is := unknownWords[c.name]; is {
+				words = c.knownWords(kinds)
+			}
+			for _, a := range words {
 				if !strings.HasPrefix(a.text, "-") && !(clientsOfData[c.name] && (readsData(a.text) || !strings.ContainsAny(a.text, " ."))) { // what is no statement names a database
 					c.obeys(a.text)
 				}
@@ -181,6 +185,60 @@ func (c *invocation) obeysFiles() {
 			}
 		}
 	}
+}
+
+// saysOnly reports whether a command has words, and each of them is one of these, but for what options are
+// given behind the first.
+func (c *invocation) saysOnly(words []string) bool {
+	for i, a := range c.args {
+		if is := slices.Contains(words, a.text); !is && (i == 0 || !strings.HasPrefix(a.text, "-") && !strings.HasPrefix(c.args[i-1].text, "-") || !a.known) {
+			return false
+		}
+	}
+	return words != nil && len(c.args) > 0
+}
+
+// unknownWords are the kinds of files for which a word of a program may stand that is only known when it
+// runs; none for programs that start the one which their first word names.
+var unknownWords = func() map[string]string {
+	m := map[string]string{}
+	for programs, kinds := range map[string]string{
+		"pytest py.test": "*.py", "behave": "*.feature *.py", "robot": "*.robot *.py",
+		"cc gcc clang tcc g++ c++ clang++": "*.c *.cc *.cpp *.cxx *.C *.h *.hh *.hpp *.s *.S *.m *.mm", "rustc": "*.rs",
+		"gdb strace ltrace valgrind perf rr": "",
+	} {
+		for name := range strings.FieldsSeq(programs) {
+			m[name] = kinds
+		}
+	}
+	return m
+}()
+
+// knownWords are the words of a command without those that are only known when it runs: for these the
+// files of some kinds are noted, and where it starts the program that a word names, any file if that is
+// the word, and none for what that program or an option is given then.
+func (c *invocation) knownWords(kinds string) (known []flow) {
+	started := false
+	for i, a := range c.args {
+		unknown := !a.known && strings.ContainsAny(a.text, "$`")
+		before := ""
+		if i > 0 {
+			before = c.args[i-1].text
+		}
+		switch given := listed("-p --pid -P", before); {
+		case !unknown:
+			value := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !listed("--args -f -ff -c -C -T -t -tt -v -q -g -batch --batch --", before)
+			started = started || !strings.HasPrefix(a.text, "-") && !value && !(c.name == "perf" && i == 0)
+			known = append(known, a)
+		case kinds != "":
+			for kind := range strings.FieldsSeq(kinds) {
+				c.obeyed = noted(c.obeyed, kind)
+			}
+		case !started && !given:
+			known = append(known, a)
+		}
+	}
+	return known
 }
 
 // clientsOfData are clients of databases, which read tables from files besides orders.
