@@ -398,6 +398,9 @@ func (c *invocation) runsImplied() {
 // runsKind judges that a file is run that the call wrote, as a program or as settings.
 func (c *invocation) runsKind(f flow, name, language string) {
 	if language != ofTasks {
+		if name == "tasks.py" && f.known {
+			f.text = askedTasks(f.text, c.told())
+		}
 		c.runs(f, language)
 		return
 	}
@@ -590,7 +593,7 @@ func (c *invocation) recipes(text string) {
 func (c *invocation) told() []string {
 	words := []string{}
 	for _, a := range c.args {
-		if !a.known {
+		if !a.known && !strings.ContainsAny(a.text, "$`") {
 			a.text += "$"
 		}
 		words = append(words, a.text)
