@@ -311,6 +311,10 @@ func aside(words []string) bool {
 	switch words[0] {
 	case "echo", "printf", "pwd", "date", "true", ":", "whoami", "sleep":
 		return !slices.ContainsFunc(words[1:], func(w string) bool { return words[0] == "printf" && strings.HasPrefix(w, "-") })
+	case "git":
+		return len(words) > 1 && words[1] == "status" && !slices.ContainsFunc(words[2:], func(w string) bool {
+			return !slices.Contains([]string{"-s", "--short", "-b", "--branch", "-sb", "--porcelain"}, w)
+		})
 	case "set":
 		for _, w := range words[1:] {
 			if w != "pipefail" && (!strings.HasPrefix(w, "-") || len(w) < 2 || strings.Trim(w[1:], "euxo") != "") {
@@ -366,7 +370,38 @@ func formOf(words []string) form {
 			return f
 		}
 	}
-	return form{words: words}
+	return form{words: orderForms(words)}
+}
+
+// orderForms are the words of a client of a database in one spelling: those that begin a statement, and
+// the orders of Redis, are read in either case.
+func orderForms(words []string) []string {
+	words = slices.Clone(words)
+	for i, w := range words[1:] {
+		switch words[0] {
+		case "psql", "mysql", "mariadb", "sqlite3", "duckdb", "clickhouse-client":
+			words[i+1] = statementForm(w)
+		case "redis-cli", "valkey-cli":
+			if low := strings.ToLower(w); low == "flushall" || low == "flushdb" {
+				words[i+1] = low
+			}
+		}
+	}
+	return words
+}
+
+// statementVerbs are the words that begin statements which destroy something, as one writes them.
+var statementVerbs = []string{"DROP TABLE ", "DROP VIEW ", "DROP INDEX ", "DROP SCHEMA ", "DROP DATABASE ", "TRUNCATE TABLE ", "TRUNCATE ", "DELETE FROM "}
+
+// statementForm is one statement of SQL with the words that begin it in capitals and without the sign that
+// ends it. Names are left as they are: of these the case may count.
+func statementForm(text string) string {
+	for _, verb := range statementVerbs {
+		if len(text) > len(verb) && strings.EqualFold(text[:len(verb)], verb) {
+			return verb + strings.TrimSuffix(text[len(verb):], ";")
+		}
+	}
+	return text
 }
 
 // runnersOf are programs that run one of the project by its name, which follows.
@@ -513,6 +548,7 @@ var known = func() map[string][]*knownAct {
 	add("fly flyctl", describe("deploy", "--remote-only --local-only --now -y --yes --detach --verbose", "-a=|--app= -c=|--config=", ""))
 	add("firebase", describe("deploy", "-m= --message= --debug --non-interactive", "-P=|--project= --only= --except=", "-f --force"))
 	add("wrangler", describe("deploy", "--minify", "-e=|--env= -c=|--config= --name=", ""))
+	add("heroku", describe("pg:reset", "", "-a=|--app= -r=|--remote= -c=|--confirm=", "")).more = ordered
 	add("vercel", describe("", "-y --yes -d --debug", "-S=|--scope=", "--prod"))
 	return table
 }()

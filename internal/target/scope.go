@@ -153,7 +153,11 @@ func (m *Aim) same(a *act.Action, command bool) {
 			m.once("an argument cannot be read")
 			return
 		}
-		add(arg.Name, "is", arg.ID, string(doc.Root().AppendCanonical(nil)))
+		value := doc.Root().AppendCanonical(nil)
+		if root := doc.Root(); root.Kind() == rawjson.String {
+			value = rawjson.Quote(statementForm(root.Text()))
+		}
+		add(arg.Name, "is", arg.ID, string(value))
 	}
 	m.Same = "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
@@ -251,7 +255,7 @@ func (m *Aim) read(a *act.Action) {
 		},
 	})
 	for i, p := range read.Parts() {
-		if l := &a.Content[i]; p.Path && !where[l.Text] {
+		if l := &a.Content[i]; p.Path && !where[l.Text] && !(l.Fixed && howLong[l.Text]) {
 			m.name(l.Text, goes)
 		}
 	}
