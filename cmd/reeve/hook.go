@@ -600,6 +600,7 @@ func (g *guardian) decide(ctx context.Context, request []byte) (*hook.Decision, 
 // nevertheless, it keeps a ledger of its own beside.
 func (g *guardian) open(ctx context.Context) (*reeve.Node, error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	g.cfg.Listen = "127.0.0.1:0" // nowhere: who has the usual port is another program
 	node, err := reeve.Open(ctx, g.cfg)
 	if g.cfg.Hook.Unreachable == "decide" && errors.Is(err, ledger.ErrInUse) {
 		g.cfg.Data = filepath.Join(datadir.Find(g.cfg.Data), aside)

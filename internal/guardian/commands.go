@@ -75,6 +75,7 @@ func (e *examination) command(c *hazard.Command) {
 		e.reeveUnder(c, name)
 	}
 	e.decides(c, name)
+	e.asks(c, name)
 	e.ends(c, name)
 	e.calls(c, name)
 	e.within(c, name)

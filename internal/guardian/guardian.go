@@ -686,7 +686,7 @@ func (e *examination) watch(observe func(*hazard.Watch)) {
 				e.file(p, writes, nil, content, known)
 			}
 		},
-		Code:     func(_, text string) { e.code(text) },
+		Code:     func(_, text string) { e.code(text); e.asksInCode(text) },
 		URL:      e.url,
 		Variable: e.variable,
 	})

@@ -98,6 +98,7 @@ func (e *examination) sourceText(name, text string, dirs []string) {
 		e.obeyed(text, dirs)
 	case ".vim", ".el":
 		e.code(oneLiteral(text))
+		e.asksInCode(text)
 	case ".go", ".rs", ".c", ".cc", ".cpp", ".h", ".m", ".java", ".kt", ".kts", ".scala", ".groovy", ".cs", ".fs", ".vb", ".csx", ".fsx", ".swift", ".nim", ".cr", ".v", ".zig", ".dart", ".hs", ".ml", ".pas", ".d", ".f90", ".odin", ".ex", ".exs", ".erl", ".rb", ".php", ".t", ".pl", ".pm", ".lua", ".tcl", ".jl", ".scm", ".lisp", ".rkt", ".r":
 		e.program(text)
 	}

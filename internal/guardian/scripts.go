@@ -472,6 +472,7 @@ func (e *examination) interprets(with, text string, dirs []string) {
 		e.does(asProgram(with, text))
 	} else {
 		e.code(oneLiteral(text))
+		e.asksInCode(text)
 		e.runs(asProgram(with, text)) // what it starts in turn
 	}
 	e.went = went

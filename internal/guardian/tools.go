@@ -20,6 +20,7 @@ func (e *examination) tools(leaves []act.Leaf) {
 	if e.isShell() && e.named(runners) {
 		return
 	}
+	e.asksByTool(leaves)
 	reads := e.named(readers) && !e.named(writers)
 	paths := slices.ContainsFunc(leaves, isPath)
 	edit := e.edit(leaves)
