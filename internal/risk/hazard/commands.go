@@ -172,7 +172,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 			out.taint &^= given & recoded
 		}
 	}
-	out.taint |= ran & comesBack
+	out.taint |= ran&comesBack | c.readsAlong()
 	if prints != 0 {
 		out = flow{taint: out.taint | prints}
 	}

@@ -265,6 +265,45 @@ func (c *invocation) takesAlong(folder string) (t taint) {
 	return 0
 }
 
+// readsAlong is what a program that reads texts takes along of files of secrets that nothing names: over a
+// pattern, or a tree.
+func (c *invocation) readsAlong() (t taint) {
+	if c.private == nil || c.other || !readers[c.name] && c.name != "find" && c.name != "fd" && c.name != "xargs" {
+		return 0
+	}
+	switch c.name {
+	case "grep", "egrep", "fgrep", "rg", "ag", "zgrep":
+		options, rest := c.split()
+		hidden := c.name == "grep" && has(options, "-r", "-R", "--recursive") || has(options, "--hidden", "-uu", "-uuu", "-u", "--unrestricted", "-.")
+		if !hidden || len(rest) == 0 || chosen(flow{taint: fromPlace}, rest[0].text).taint == 0 && !secretName(rest[0].text) {
+			return 0
+		}
+		for _, a := range append(rest[1:len(rest):len(rest)], flow{text: "."})[:max(1, len(rest)-1)] {
+			t |= c.takesAlong(a.text)
+		}
+		return t
+	case "find", "fd":
+		if c.names("-exec", "-execdir", "-x", "-X") && len(c.args) > 0 && !c.names("-name", "-iname", "-path", "-e", "-regex") {
+			return c.takesAlong(c.args[0].text)
+		}
+		return 0
+	}
+	for _, a := range c.args[:min(len(c.args), 16)] {
+		if !strings.ContainsAny(a.text, "*?") || strings.HasPrefix(a.text, "-") {
+			continue
+		}
+		pattern := normalPath(c.from(a.text)).text
+		for _, file := range c.private() {
+			file = normalPath(file).text
+			ok, _ := path.Match(path.Base(pattern), path.Base(file))
+			if hidden := strings.HasPrefix(path.Base(file), ".") && !strings.HasPrefix(path.Base(pattern), "."); ok && !hidden && path.Dir(pattern) == path.Dir(file) {
+				return fromAlong
+			}
+		}
+	}
+	return 0
+}
+
 // leavesOut reports whether a command is told to leave a file out: by its name or a pattern of it, or by
 // what Git ignores.
 func (c *invocation) leavesOut(file string) bool {
