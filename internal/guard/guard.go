@@ -72,7 +72,7 @@ type Config struct {
 	// Runs tells what the files do that a call runs, as they lie on the disk: those that its
 	// session wrote to, and of others what is grave. nil for nothing: then a file does what was
 	// written into it, as far as the session remembers that.
-	Runs func(a *act.Action, read *hazard.Reading, wrote func(name string) bool) []act.FileRun
+	Runs func(a *act.Action, read *hazard.Reading, wrote func(name string) bool, brought func(name string) float64) []act.FileRun
 	// Serves says why nothing is decided at present, such as that other nodes decide by
 	// another policy; nil where it is. Results of what was begun are recorded all the same.
 	// nil for always.

@@ -326,7 +326,7 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 		looks = looks || !writes && s.WroteTo(path.Base(filepath.ToSlash(p)))
 	}})
 	if looks {
-		a.Runs = g.cfg.Runs(a, read, s.WroteTo)
+		a.Runs = g.cfg.Runs(a, read, s.WroteTo, s.Written)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestRunsPlaybooks(t *testing.T) {
 			Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
 			Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: "ansible-playbook -i inventory a.yml"}},
 		}
-		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] })
+		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] }, nil)
 		if got := slices.ContainsFunc(runs, func(r act.FileRun) bool { return r.Weight >= 0.4 }); got != (i < len(asks)) {
 			t.Errorf("%v: %v", c, runs)
 		}

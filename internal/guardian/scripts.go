@@ -54,8 +54,9 @@ const maxRuns = 32
 // Runs tells what those files do that a call runs, as they lie on the disk, and those that they
 // run in turn: all of it where the session wrote to them, and what is gravest where it did not, since
 // projects have scripts that deploy and publish, and few that anybody should be surprised by. Nothing
-// is told of a file that the call itself writes to before, as it will then be.
-func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name string) bool) (runs []act.FileRun) {
+// is told of a file that the call itself writes to before, as it will then be. What one of them takes in, or
+// evaluates, and the session brought, is as grave as brought says: nobody has looked at it.
+func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name string) bool, brought func(name string) float64) (runs []act.FileRun) {
 	if g == nil {
 		return nil
 	}
@@ -97,15 +98,28 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 	for _, words := range e.spread {
 		e.packagesBelow(o, words)
 	}
+	brings := func(takes []string) {
+		for _, name := range takes {
+			if name = path.Base(filepath.ToSlash(name)); brought == nil || wrote(name) || written[name] || strings.ContainsAny(name, "*?[") {
+				continue
+			}
+			if w := brought(name); w > 0 {
+				runs = added(runs, act.FileRun{File: name, Code: "shell.written_run", Weight: w})
+			}
+		}
+	}
 	for i := 0; i < len(e.gathered); i++ { // which become more
 		s := e.gathered[i]
 		if s.found && !wrote(s.name) {
-			for _, name := range hazard.Takes(s.name, s.text) {
+			takes := hazard.Takes(s.name, s.text)
+			for _, name := range takes {
 				e.takesIn(o, name, s.in)
 			}
+			brings(takes)
 			continue
 		}
 		found, takes := hazard.Default().RunsFile(s.name, s.text, s.words)
+		brings(takes)
 		for _, name := range slices.Concat(hazard.Takes(s.name, s.text), takes) {
 			e.takesIn(o, name, o.within(s.in))
 		}

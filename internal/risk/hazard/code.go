@@ -355,6 +355,9 @@ func (a *assessor) effects(language, text string, at span) (reads taint) {
 	for _, path := range e.Reads {
 		p.file(path)
 	}
+	for _, name := range e.Evaluates {
+		a.evaluatesFile(name, at)
+	}
 	if e.Cut || e.Hidden {
 		a.starve(at)
 	}
@@ -362,6 +365,19 @@ func (a *assessor) effects(language, text string, at span) (reads taint) {
 		a.report("shell.encoded_run", darkCode, at)
 	}
 	return p.taint
+}
+
+// evaluatesFile judges that a program runs what stands in a file, as it may run the file itself.
+func (a *assessor) evaluatesFile(name string, at span) {
+	f, here := a.getFile(name)
+	switch {
+	case !here:
+		a.ran(name)
+	case f.taint&fromShelf != 0:
+		a.report("code.foreign", 0, at)
+	case f.taint&fromNet != 0:
+		a.report("shell.download_run", 0, at)
+	}
 }
 
 // supply is what a program is given besides its code.

@@ -19,6 +19,19 @@ var (
 	rubyTakes   = lazyregexp.New(`(?m)^\s*(?:require_relative|require|load)\s*\(?\s*["']([^"'\n]+)["']`)
 )
 
+// evaluating are the words by which programs of other languages run what stands in a file, or make of it objects
+// that may do anything, and quotedFile is a text that names one.
+var (
+	evaluating = map[string]*lazyregexp.Regexp{
+		"ruby": lazyregexp.New(`\b(?:eval|instance_eval|class_eval|module_eval|Marshal\.(?:load|restore)|YAML\.unsafe_load|Fiddle)\b|(?:^|[^.\w])load\b`),
+		"php":  lazyregexp.New(`(?i)\b(?:eval|assert|create_function|unserialize|FFI)\b|\b(?:include|require)(?:_once)?\b[^;]*(?:\$|file_get)`),
+		"perl": lazyregexp.New(`\beval\b\s*[^\s{]|\b(?:do|require)\s*\(?\s*\$|\b(?:Storable|retrieve|thaw|dl_load_file)\b`),
+		"lua":  lazyregexp.New(`\b(?:load|loadstring|dofile|loadfile|loadlib)\b`),
+	}
+	included   = lazyregexp.New(`(?i)\b(?:do|include|include_once|require|require_once|dofile|loadfile)\b\s*\(?\s*["']([^"'\n]+\.[\w]+)["']`)
+	quotedFile = lazyregexp.New(`["']((?:[\w.~-]*/)+[\w.-]+|[\w-]+(?:\.[\w-]+)+)["']`)
+)
+
 const (
 	mostTaken   = 12  // files that one takes in are told of a text that a call writes
 	mostOfATest = 512 // and of one on the disk, of which several may be meant by one word
@@ -110,6 +123,15 @@ func (t *intake) in(name, text string) {
 		t.ofSettings(packageSettings(text))
 	case !isSource && (isBuildFile(name) || isTaskFile(name)) && !imageFile.MatchString(name):
 		t.ofSettings(text)
+	}
+	if runs := evaluating[languageOfFile(name, text)]; runs != nil {
+		names := included
+		if runs.MatchString(text) {
+			names = quotedFile
+		}
+		for _, m := range names.FindAllStringSubmatch(text, 64) {
+			t.add(m[1], "")
+		}
 	}
 }
 

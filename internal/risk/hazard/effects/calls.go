@@ -601,6 +601,9 @@ func (w *walker) starts(d deed) (*value, bool) {
 			w.does("node " + quote(s))
 		}
 	case "unpickle":
+		if v := d.option("weights_only"); v == nil || !truth(v) {
+			w.evaluates(d.first)
+		}
 		return w.unpickled(d.first), true
 	case "marshal":
 		w.Hidden = w.Hidden || d.first.own()
@@ -1176,6 +1179,9 @@ func (w *walker) code(what string, v *value, a arguments, depth int) *value {
 		w.code(what, a.is(1), arguments{}, depth)
 	}
 	w.Hidden = w.Hidden || v.hides()
+	if v.some() || listed("eval exec Function", what) || strings.HasPrefix(what, "vm.") { // and not what a timer is given
+		w.evaluates(v)
+	}
 	if !v.some() {
 		w.Dark = w.Dark || len(v.parts) > 0 || what == "eval" || what == "exec"
 		return nothing

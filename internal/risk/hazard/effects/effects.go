@@ -22,7 +22,9 @@ import (
 type Effects struct {
 	Lines []string // of a shell, in their order
 	Reads []string // the files that it reads, as far as their names are known
-	Dark  bool     // what it does cannot be known
+	// Evaluates are those of which it runs what stands in them: eval(open("x").read()), pickle.load(f).
+	Evaluates []string
+	Dark      bool // what it does cannot be known
 	// Hidden says that what can do harm is done to, or found by, a value that is put together
 	// of texts in the code, in a way that is not understood.
 	Hidden bool
@@ -80,6 +82,9 @@ func Of(language, source string, with Given) Effects {
 		if f := w.functions[i]; w.called[f.f] == 0 {
 			w.invoke(f, arguments{}, 0)
 		}
+	}
+	if w.anyText {
+		w.Evaluates = append(w.Evaluates, w.Reads...)
 	}
 	w.Whole, w.Steps = whole, w.steps
 	cut = cut || w.cut || w.steps >= maxSteps
@@ -344,6 +349,7 @@ type walker struct {
 	size       int
 	depth      int // of functions
 	cut        bool
+	anyText    bool // it runs a text of which nothing is known
 }
 
 // scope is the names of a function, in those of what is around it.
@@ -379,6 +385,21 @@ func (w *walker) does(line string) {
 func (w *walker) reads(path *value) {
 	if p, ok := path.known(); ok && len(w.Reads) < maxLines {
 		w.Reads = append(w.Reads, p)
+	}
+}
+
+// evaluates notes the files of which a value holds what stands in them: it is run, or makes objects that may
+// do anything. Of a value of which nothing is known it may be that of each file that the code reads.
+func (w *walker) evaluates(v *value) {
+	v = content(v)
+	w.anyText = w.anyText || v.f == nil && v.what == "" && len(v.parts) == 0
+	for _, p := range v.parts {
+		for line := range strings.FieldsFuncSeq(p.text, func(r rune) bool { return strings.ContainsRune("|;&\n", r) }) {
+			name, reads := strings.CutPrefix(strings.TrimSpace(line), "cat ")
+			if p.kind == given && reads && len(w.Evaluates) < maxLines {
+				w.Evaluates = append(w.Evaluates, strings.ReplaceAll(strings.Trim(name, "'"), `'\''`, "'"))
+			}
+		}
 	}
 }
 

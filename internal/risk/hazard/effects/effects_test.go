@@ -2,6 +2,7 @@ package effects
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -171,4 +172,30 @@ func FuzzOf(f *testing.F) {
 			t.Errorf("%d lines, %d files", len(e.Lines), len(e.Reads))
 		}
 	})
+}
+
+// TestEvaluates: what stands in a file is run where a program evaluates it, or makes objects of it that may do
+// anything; what is parsed as data is not.
+func TestEvaluates(t *testing.T) {
+	for _, test := range []struct{ language, source, want string }{
+		{"js", `import fs from "fs"; const g = fs.readFileSync("d/x.bin"); (new Function("require", g.toString("utf8")))(require)`, "d/x.bin"},
+		{"js", `eval(require('fs').readFileSync('d/x.bin', 'utf8'))`, "d/x.bin"},
+		{"js", `const vm = require('vm'), fs = require('fs'); vm.runInThisContext(fs.readFileSync('d/x.bin', 'utf8').trim())`, "d/x.bin"},
+		{"js", `const fs = require('fs/promises'); async function f() { const s = await fs.readFile('d/x.bin', 'utf8'); new Function(s)() } f()`, "d/x.bin"},
+		{"js", `const a = JSON.parse(require('fs').readFileSync('d/x.bin', 'utf8')); new Function(a.code)()`, "d/x.bin"},
+		{"js", `const a = JSON.parse(require('fs').readFileSync('d/x.bin', 'utf8')); setTimeout(() => console.log(a), 10); new Promise(r => setTimeout(r, 9))`, ""},
+		{"python", "exec(open('d/x.bin').read())", "d/x.bin"},
+		{"python", "from pathlib import Path\nexec(compile(Path('d/x.bin').read_text(), 'x', 'exec'))", "d/x.bin"},
+		{"python", "import pickle\nwith open('d/x.bin', 'rb') as f:\n    pickle.load(f)", "d/x.bin"},
+		{"python", "import yaml\nyaml.load(open('d/x.bin'), Loader=yaml.Loader)", "d/x.bin"},
+		{"python", "import yaml\nyaml.safe_load(open('d/x.bin'))", ""},
+		{"python", "for line in open('d/x.bin'):\n    eval(line)", "d/x.bin"},
+		{"python", "import json\njson.load(open('d/x.bin'))", ""},
+		{"python", "import csv\nfor row in csv.reader(open('d/x.bin')):\n    print(row)", ""},
+	} {
+		got := strings.Join(slices.Compact(Of(test.language, test.source, Given{}).Evaluates), " ")
+		if got != test.want {
+			t.Errorf("%s: evaluates %q, want %q", test.source, got, test.want)
+		}
+	}
 }

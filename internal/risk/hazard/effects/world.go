@@ -307,6 +307,9 @@ func (w *walker) yaml(what string, v *value, a arguments, depth int) *value {
 	}
 	s, ok := v.known()
 	if !ok {
+		if w.language == "python" {
+			w.evaluates(v)
+		}
 		w.Hidden = w.Hidden || v.hides()
 		return v
 	}
