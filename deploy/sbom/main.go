@@ -160,8 +160,8 @@ func listed(ids []string) (list []licence) {
 }
 
 // line is a module in the list of licences: its path, a version where it has one, and the
-// licences, in columns.
-var line = regexp.MustCompile(`^(\S+)(?: {2,}v\S+)? {2,}(\S+(?:, \S+)*)$`)
+// licences, in columns. A path that is longer than its column has one space behind it.
+var line = regexp.MustCompile(`^(\S+)(?: +v?\d\S*)? {2,}(\S+(?:, \S+)*)$`)
 
 func licencesOf(text []byte) map[string][]string {
 	found := map[string][]string{}
