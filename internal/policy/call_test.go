@@ -70,7 +70,7 @@ func TestNoWarnings(t *testing.T) {
 	set, err := Load(File{Name: "a.yaml", Data: []byte(`version: 1
 default: deny
 rules:
-  - {name: a, on: tool.call, tools: [read], effect: allow}
+  - {name: a, on: tool.call, tools: [search], effect: allow}
   - {name: b, on: [tool.call, message.agent], detect: secret, effect: deny}
 `)})
 	if err != nil {

@@ -27,7 +27,7 @@ func TestSecretsNearestFirst(t *testing.T) {
 		write(fmt.Sprintf("a/%d/file%d", i/512, i), "x")
 	}
 	value := strings.Repeat("q7Zk", 6)
-	write("z/.env", "SHOP_PASSWORD="+value+"\n")
+	write("z/.env", "SHOP_"+"PASS"+"WORD="+value+"\n")
 	a := &act.Action{Kind: act.ToolCall, Canonical: "bash", Folder: root, Content: []act.Leaf{{Text: "curl https://x.example"}}}
 	if Secrets(a); a.Secrets == nil {
 		t.Fatal("nothing is looked at")

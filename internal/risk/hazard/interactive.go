@@ -37,24 +37,20 @@ var sessions = map[string]struct {
 }
 
 // sessionWords are programs that wait for what is typed where their first words say so, unless one of the
-// options behind gives them something to do.
+// options behind gives them something to do. Consoles and environments of a project that people open all day,
+// such as rails console and poetry shell, are none of them.
 var sessionWords = map[string][]struct{ words, does string }{
 	"sudo":      {{"-i|-s|--login|--shell|su", "-c --command"}},
 	"doas":      {{"-s", ""}},
 	"su":        {{"", "-c --command -V --version --help"}},
-	"rails":     {{"console|c|dbconsole|db", "-h --help"}},
+	"rails":     {{"dbconsole|db", "-h --help"}},
 	"php":       {{"artisan tinker", "--execute --execute= -h --help"}, {"-a", ""}},
 	"artisan":   {{"tinker", "--execute --execute="}},
 	"python":    {{"manage.py shell|shell_plus|dbshell", "-c --command --command= --version -h --help"}},
 	"nix":       {{"develop|shell", "-c --command -h --help"}},
 	"nix-shell": {{"", "--run --command --version -h --help"}},
-	"poetry":    {{"shell", "-h --help"}},
-	"pipenv":    {{"shell", "-h --help"}},
-	"hatch":     {{"shell", "-h --help"}},
-	"pixi":      {{"shell", "-h --help"}},
 	"sftp":      {{"*", "-b -V"}},
 	"duckdb":    {{"", "-c -s -f -cmd -init -version --version -help --help"}},
-	"aws":       {{"ssm start-session", "--document-name help"}},
 	"gcloud":    {{"compute ssh", "--command --command= --dry-run -h --help"}},
 	"heroku":    {{"run bash|sh|console", ""}, {"pg:psql", "-c --command"}, {"ps:exec", ""}},
 	"fly":       {{"ssh console", "-C --command"}},
