@@ -169,6 +169,7 @@ func (e *examination) readFiles(name string, dirs []string) (texts []string) {
 
 // mountsIn looks at the texts of a YAML or JSON text that tell of mounts, in whatever place.
 func (e *examination) mountsIn(text string, dirs []string) {
+	text = devHome.ReplaceAllString(text, "~")
 	eachText(text, func(name, text string) {
 		switch {
 		case name == "source" || name == "device" || name == "path" || name == "src":
@@ -183,6 +184,9 @@ func (e *examination) mountsIn(text string, dirs []string) {
 		}
 	})
 }
+
+// devHome is how a dev container's file says the home folder.
+var devHome = lazyregexp.New(`\$\{(?:localEnv|env):(?:HOME|USERPROFILE)(?::[^}]*)?\}`)
 
 // eachText gives the texts of a YAML or JSON text, with the names that they stand under.
 func eachText(text string, give func(name, text string)) {

@@ -91,3 +91,25 @@ lxc config device add c d disk source=/srv path=/
 		}
 	}
 }
+
+// TestTamperingDevContainer: so it is where a dev container's file says the home in its own words.
+func TestTamperingDevContainer(t *testing.T) {
+	g, home := aGuarded(t)
+	work := home + "/src/box"
+	if err := os.MkdirAll(work+"/.devcontainer", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for mount, tampers := range map[string]bool{
+		`"source=${localEnv:HOME}/.config,target=/cfg,type=bind"`:                            true,
+		`{"source": "${localEnv:HOME:-/x}/.config/reeve", "target": "/cfg", "type": "bind"}`: true,
+		`"source=${localEnv:HOME}/.ssh/known_hosts,target=/root/.ssh/known_hosts,type=bind"`: false,
+		`"source=${localWorkspaceFolder}/cache,target=/cache,type=bind"`:                     false,
+	} {
+		if err := os.WriteFile(work+"/.devcontainer/devcontainer.json", []byte(`{"image": "x", "mounts": [`+mount+`]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(g.Tampering(call(work, "shell", "command", "devcontainer up --workspace-folder ."), nil)) > 0; got != tampers {
+			t.Errorf("%s: %v", mount, got)
+		}
+	}
+}

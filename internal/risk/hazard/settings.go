@@ -61,6 +61,7 @@ func matchesParts(pattern, parts []string) bool {
 func (a *assessor) settings(file, text string, at span) {
 	a.packagesFrom(file, text, at)
 	a.namesOutputs(file, text, at)
+	a.sendsAgentsElsewhere(file, text, at)
 	s := a.table.startedBy(file)
 	if s == nil || text == "" || a.depth > maxDepth/2 || len(text) > maxNestedText || !a.spend(len(text)) {
 		return

@@ -1,6 +1,10 @@
 package hazard
 
-import "testing"
+import (
+	"testing"
+
+	"reeve.example/reeve/act"
+)
 
 // TestUnhookedAgents: an agent that is started by whatever name or package, where no hook reaches it,
 // asks; one that the hooks reach, and the words about them, do not.
@@ -79,4 +83,37 @@ func reports(a Assessment, code string) bool {
 		}
 	}
 	return false
+}
+
+// TestAgentsSentElsewhere: a file that other programs read before they start an agent says where its settings are.
+func TestAgentsSentElsewhere(t *testing.T) {
+	judged := func(file, text string) Assessment {
+		return Read(&act.Action{Kind: act.ToolCall, Resource: "Write", Canonical: "write_file", Folder: "/home/dev/work/shop", Content: []act.Leaf{
+			{Pointer: "/file_path", Arg: "file_path", Text: "/home/dev/work/shop/" + file}, {Pointer: "/content", Arg: "content", Text: text},
+		}}).Assess(Default())
+	}
+	for _, f := range [][2]string{
+		{".envrc", "export CLAUDE_CONFIG_DIR=$PWD/.cfg\n"},
+		{"mise.toml", "[env]\nCLAUDE_CONFIG_DIR=\"{{config_root}}/.cfg\"\n"},
+		{".vscode/settings.json", `{"terminal.integrated.env.linux":{"CLAUDE_CONFIG_DIR":"${workspaceFolder}/.cfg"}}`},
+		{".tmux.conf", "set-environment -g CODEX_HOME /tmp/x\n"},
+		{".env", "GEMINI_CLI_HOME=./.claude\n"},
+		{".devcontainer/devcontainer.json", `{"containerEnv": {"CLAUDE_CONFIG_DIR": "/workspace/x"}}`},
+		{"config.fish", "set -gx CLAUDE_CONFIG_DIR ~/x\n"},
+	} {
+		if a := judged(f[0], f[1]); a.Score < 0.4 {
+			t.Errorf("%s: %s: %v", f[0], f[1], a.Findings)
+		}
+	}
+	for _, f := range [][2]string{
+		{"README.md", "Set `CLAUDE_CONFIG_DIR=/tmp/x` to try it.\n"},
+		{".devcontainer/devcontainer.json", `{"containerEnv": {"CLAUDE_CONFIG_DIR": "/home/node/.claude"}}`},
+		{"src/agent.ts", "const dir = process.env.CLAUDE_CONFIG_DIR ?? '/tmp/x'\n"},
+		{".envrc", "export DATABASE_URL=postgres://localhost/shop\n"},
+		{"x.yaml", "env:\n  - name: CODEX_HOME\n"},
+	} {
+		if a := judged(f[0], f[1]); a.Score >= 0.4 {
+			t.Errorf("%s: %s: %v", f[0], f[1], a.Findings)
+		}
+	}
 }

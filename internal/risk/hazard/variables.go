@@ -1,9 +1,12 @@
 package hazard
 
 import (
+	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // What shells keep in variables, and what programs take from them.
@@ -113,6 +116,30 @@ func (s *shell) exported(c *syntax.DeclClause) {
 
 // agentFolders are the variables by which coding agents find their settings.
 var agentFolders = set("CLAUDE_CONFIG_DIR CODEX_HOME COPILOT_HOME GEMINI_CLI_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH OPENCODE_CONFIG_DIR OPENCODE_CONFIG AMP_SETTINGS_FILE QWEN_HOME")
+
+// agentFolderSet is one of them that a text sets: NAME=value, "NAME": "value", NAME value.
+var agentFolderSet = lazyregexp.New(`(?m)(?:^|[\s"'{,;(])([A-Z][A-Z_]{7,})["']?\s*(?:\]\s*)?[=:]?\s*["']?([^\s"',;}]+)`)
+
+// ownAgentFolder is where an agent's settings lie if nobody says otherwise.
+var ownAgentFolder = lazyregexp.New(`^(?:~|\$\{?HOME\}?|/root|/(?:home|Users)/[\w.-]+)/\.(?:claude|codex|copilot|gemini|qwen|config/opencode)/?$`)
+
+// sendsAgentsElsewhere judges that a file of settings, which another program reads before it starts an agent,
+// sets such a variable to another folder than the agent's own. Of a text for people, and of a program, nobody takes it.
+func (a *assessor) sendsAgentsElsewhere(file, text string, at span) {
+	end := strings.ToLower(path.Ext(file))
+	if len(text) > maxNestedText || listed(".md .mdx .txt .rst .adoc .html", end) || sourceEnds[end] {
+		return
+	}
+	for _, m := range agentFolderSet.FindAllStringSubmatch(text, maxOutputs) {
+		if agentFolders[m[1]] && !ownAgentFolder.MatchString(m[2]) {
+			a.report("defense.unhooked", 0.5, at)
+			return
+		}
+	}
+}
+
+// sourceEnds are the ends of files that are programs.
+var sourceEnds = set(".go .py .js .mjs .cjs .ts .tsx .jsx .rs .c .h .cc .cpp .java .kt .cs .rb .php .swift .scala .lua .pl .ex .exs .zig .nim .dart .hs .ml .clj .r .jl .sql")
 
 // movesAgents judges that a variable is exported by which every agent that is started later, by a line in
 // which nothing is to be seen of it, finds other settings, and so other hooks.
