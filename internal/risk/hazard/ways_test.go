@@ -1,6 +1,11 @@
 package hazard
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"reeve.example/reeve/act"
+)
 
 // TestWaysIntoAShell: a text that stands in a line and reaches an interpreter is judged as a command,
 // by whatever way it comes there; the same ways with an ordinary text are ordinary.
@@ -450,6 +455,31 @@ func TestEmptyingIsTakingAway(t *testing.T) {
 	} {
 		if a := assessed(line); a.has("destroy.work", 0.4) || a.has("destroy.unknown", 0.4) || a.Score >= Denied {
 			t.Errorf("%s: %.2f %+v", line, a.Score, a.Findings)
+		}
+	}
+}
+
+// TestFedByPatterns: which files a pattern among a program's words may stand for; a word that is no pattern of
+// files stands for none but those of its name.
+func TestFedByPatterns(t *testing.T) {
+	fed := func(line string) []string {
+		leaf := act.Leaf{Pointer: "/command", Arg: "command", Text: line}
+		a := Read(&act.Action{Kind: act.ToolCall, Resource: "Bash", Canonical: "shell", Folder: "/home/dev/work/shop", Content: []act.Leaf{leaf}}).Assess(Default())
+		return append(a.Fed, a.Ran...)
+	}
+	for _, line := range []string{
+		"pytest tests/test_*.py", "pip install 'uvicorn[standard]'", "uv pip install -e '.[dev]'", "npx jest 'src/*.test.ts'", "gcc src/*.c", "jupyter nbconvert notebooks/*.ipynb",
+		"dotnet test --filter 'Name~*x'", "docker compose exec db psql -c 'select count(*) from t'", "python3 -m pytest tests -k 'a*b'", "npx eslint 'src/**/*.ts'",
+	} {
+		if got := fed(line); slices.Contains(got, AnyFile) {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+	for line, want := range map[string]string{
+		"pytest *": AnyFile, "pytest tests/*": "tests/*", "pytest t*s": AnyFile, "pytest 'x[.]py'": "x.py", "pytest test_*.py": "*.py", "gcc -o x src/*.c": "src/*.c", "pytest -q test*": AnyFile, "pytest 'tests/[a-z]*'": "tests/*", "pytest x[a-c]y": AnyFile,
+	} {
+		if got := fed(line); !slices.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }

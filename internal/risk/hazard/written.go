@@ -124,8 +124,13 @@ func (a *assessor) mentions(word string) {
 	}
 	i := strings.LastIndexAny(word, ":=<")
 	for _, name := range []string{strings.TrimPrefix(word, "@"), word[i+1:]}[:min(i+2, 2)] {
-		if a.named = noted(a.named, name); strings.Contains(name, "/") {
-			a.inFolders(&a.namedIn, name)
+		if strings.Contains(name, " ") && strings.ContainsAny(name, "*?[") {
+			continue // a statement
+		}
+		for _, name := range bracketed(name) {
+			if a.named = noted(a.named, name); strings.Contains(name, "/") {
+				a.inFolders(&a.namedIn, name)
+			}
 		}
 	}
 }
@@ -139,9 +144,15 @@ func (a *assessor) obeys(text string) {
 		if statement && (!strings.ContainsAny(word, "./\\") || strings.ContainsAny(word, "*?[]{}<>$")) {
 			continue
 		}
-		for _, name := range []string{word, strings.TrimRight(word, "/") + "/" + AnyFile} {
-			a.obeyed = noted(a.obeyed, name)
-			a.inFolders(&a.ranIn, name)
+		for _, word := range bracketed(word) {
+			names := []string{word, strings.TrimRight(word, "/") + "/" + AnyFile}
+			if strings.ContainsAny(word, "*?") && path.Ext(word[strings.LastIndexAny(word, "*?"):]) != "" {
+				names = names[:1] // files with an end, and no folders
+			}
+			for _, name := range names {
+				a.obeyed = noted(a.obeyed, name)
+				a.inFolders(&a.ranIn, name)
+			}
 		}
 		if strings.Contains(word, "/") && strings.Trim(word, "./") != "" {
 			a.inHere(hereFile)
@@ -172,7 +183,10 @@ func (c *invocation) obeysFiles() {
 			if kinds, is := unknownWords[c.name]; is {
 				words = c.knownWords(kinds)
 			}
-			for _, a := range words {
+			for i, a := range words {
+				if i > 0 && listed("-k -m -t --filter --testNamePattern --test-name-pattern -g --grep --deselect --tests", words[i-1].text) && a.known && strings.ContainsAny(a.text, "*?[") && !strings.ContainsAny(a.text, "./") {
+					continue // which of the tests by their names
+				}
 				if !strings.HasPrefix(a.text, "-") && !(clientsOfData[c.name] && (readsData(a.text) || !strings.ContainsAny(a.text, " ."))) { // what is no statement names a database
 					c.obeys(a.text)
 				}
@@ -267,6 +281,28 @@ func (c *invocation) optionValues(options string) (values []string) {
 		}
 	}
 	return values
+}
+
+// bracketed are the names that a pattern with brackets alone stands for, such as x[.]sh. Packages' extras are
+// written so, too, and are no files.
+func bracketed(word string) []string {
+	from := strings.IndexByte(word, '[')
+	if from < 0 || strings.ContainsAny(word, "*?") {
+		return []string{word}
+	}
+	to := strings.IndexByte(word[from:], ']') + from
+	set := word[from+1 : max(from+1, to)]
+	if to <= from+1 || strings.ContainsAny(set, "-!^:") || len(set) > 16 || strings.ContainsAny(word[to+1:], "[") {
+		return []string{word, AnyFile}
+	}
+	var names []string
+	if path.Ext(word[to:]) != "" { // a file may be called so
+		names = append(names, word)
+	}
+	for _, c := range set {
+		names = append(names, word[:from]+string(c)+word[to+1:])
+	}
+	return names
 }
 
 // noted adds a file's name. Where there is no more room any file may be meant.
