@@ -238,7 +238,7 @@ func TestGoFrameworks(t *testing.T) {
 				fails                bool   // the caller gets an error
 			}{
 				{name: "allowed", tool: "note", argument: "hello", got: "did note hello", ran: "note hello"},
-				{name: "denied", tool: "wipe_disk", argument: "/", got: "Nothing is wiped here. Instead: Move it to the archive."},
+				{name: "denied", tool: "wipe_disk", argument: "old", got: "Nothing is wiped here. Instead: Move it to the archive."},
 				{name: "arguments changed", tool: "write_file", argument: "/srv/passwd", got: "wrote /workspace/file", ran: "write_file /workspace/file"},
 				{name: "result changed", tool: "turned", argument: string(backwards), got: "****", never: card, ran: "turned " + string(backwards)},
 				{name: "result denied", tool: "turned", argument: "egap neddibrof a", got: "This is forbidden.", never: "a forbidden page", ran: "turned egap neddibrof a"},

@@ -19,40 +19,41 @@ type manifestKind struct {
 	files   string // patterns of names, or of a folder and a name
 	within  *lazyregexp.Regexp
 	sources *lazyregexp.Regexp
-	tools   bool // what comes from there is run as it is: whose it is counts, and not who keeps it
+	keys    string // or the keys behind which one stands, in lower case, separated by spaces
+	tools   bool   // what comes from there is run as it is: whose it is counts, and not who keeps it
 }
 
 var manifestKinds = []manifestKind{
 	// Programs that are run as they come.
 	{files: "gradle-wrapper.properties maven-wrapper.properties .pre-commit-config.yaml .pre-commit-config.yml .yarnrc.yml", sources: anyAddress, tools: true},
-	{files: "lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml", sources: keyed("git_?url"), tools: true},
+	{files: "lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml", keys: "git_url giturl", tools: true},
 	{files: "package.json", sources: lazyregexp.New(`"packageManager"\s*:\s*"[\w@./-]+?@(https?://[^"\s]+)"`), tools: true},
 	{files: ".tflint.hcl", sources: lazyregexp.New(`\bsource\s*=\s*"([\w.-]+\.[\w-]+/[^"\n]+)"`), tools: true},
 	{files: "mise.toml .mise.toml mise/config.toml .tool-versions", sources: lazyregexp.New(`((?:ubi|github|gitlab|asdf|vfox|codeberg):[\w.-]+/[\w.-]+)`), tools: true},
 	{files: "mise.toml .mise.toml mise/config.toml", within: lazyregexp.New(`(?s)\[(?:plugins|tools)[^\]\n]*\].*?(?:\n\s*\[|$)`), sources: anyAddress, tools: true},
 	{files: "Brewfile", sources: lazyregexp.New(`(?m)^\s*tap\s*\(?\s*["'][^"'\n]+["']\s*,\s*["']([^"'\n]+)["']`), tools: true},
-	{files: ".trunk/trunk.yaml", sources: keyed("uri"), tools: true},
+	{files: ".trunk/trunk.yaml", keys: "uri", tools: true},
 	{files: "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml", sources: lazyregexp.New(`(?m)^\s*(?:taskfile|[\w.-]+)\s*:\s*["']?((?:git\+)?(?:https?|ssh|git)://\S+?\.(?:ya?ml|git)[^\s"']*)`), tools: true},
 
 	// Packages and modules.
 	{files: "package.json", sources: lazyregexp.New(`"(?:[@\w./>*-]+)"\s*:\s*"((?:git\+|git:|git@)[^"\s]+|https?://[^"\s]+\.(?:tgz|tar\.gz|git)(?:[#?][^"\s]*)?)"`)},
 	{files: "pnpm-workspace.yaml", sources: anyAddress},
-	{files: "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock", sources: keyed("resolved|tarball|resolution")},
-	{files: "bunfig.toml", sources: keyed("url|registry")},
-	{files: "Cargo.toml .cargo/config.toml .cargo/config", sources: keyed("git|registry-index|index|registry|proxy")},
-	{files: "Cargo.lock", sources: keyed("source")},
+	{files: "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock", keys: "resolved tarball resolution"},
+	{files: "bunfig.toml", keys: "url registry"},
+	{files: "Cargo.toml .cargo/config.toml .cargo/config", keys: "git registry-index index registry proxy"},
+	{files: "Cargo.lock", keys: "source"},
 	{files: "requirements*.txt constraints*.txt requirements*.in *.requirements", sources: lazyregexp.New(`(?m)(?:^|[\s@])((?:git|hg|svn|bzr)\+[^\s;#]+|https?://[^\s;#]+)`)},
 	{files: "pyproject.toml Pipfile uv.toml setup.py setup.cfg environment.yml environment.yaml poetry.toml", sources: lazyregexp.New(`(?m)@\s*((?:git\+)?(?:https?|ssh)://[^\s"'\];,]+)|^\s*(?:[\w.-]+\s*=\s*\{[^}\n]*)?\b(?:git|url|index-url|index|extra-index-url)\s*=\s*["']((?:git\+)?(?:https?|ssh)://[^"'\n]+)["']|^\s*-\s*(git\+[^\s#]+)`)},
-	{files: "uv.lock poetry.lock pdm.lock Pipfile.lock", sources: keyed("url|registry|git|index")},
+	{files: "uv.lock poetry.lock pdm.lock Pipfile.lock", keys: "url registry git index"},
 	{files: ".condarc condarc environment.yml environment.yaml", sources: lazyregexp.New(`(?m)^\s*-\s*["']?(https?://[^\s"']+)`)},
 	{files: "go.mod go.work", sources: lazyregexp.New(`(?m)=>\s*([\w-]+(?:\.[\w-]+)+/\S+)`)},
 	{files: "Gemfile gems.rb *.gemspec Podfile", sources: lazyregexp.New(`(?m)(?:^\s*source|\bgit(?:_source)?:?\s*(?:=>)?|\bsource:)\s*\(?\s*["']([^"'\n]+)["']`)},
-	{files: "Gemfile.lock", sources: keyed("remote")},
+	{files: "Gemfile.lock", keys: "remote"},
 	{files: "Cartfile", sources: lazyregexp.New(`(?m)^\s*(?:git|binary)\s+"([^"\n]+)"`)},
 	{files: "composer.json", sources: lazyregexp.New(`"type"\s*:\s*"(?:vcs|git|composer|package|artifact)"\s*,\s*"url"\s*:\s*"([^"\n]+)"|"url"\s*:\s*"([^"\n]+)"\s*,\s*"type"\s*:\s*"(?:vcs|git|composer|package)"`)},
 	{files: "deno.json deno.jsonc import_map.json", sources: lazyregexp.New(`"\s*:\s*"(https?://[^"\n]+)"`)},
 	{files: "mix.exs Package.swift pubspec.yaml pubspec_overrides.yaml rebar.config shard.yml build.zig.zon flake.nix flake.lock devenv.yaml devbox.json stack.yaml *.opam deps.edn dub.json dub.sdl *.nimble fpm.toml", sources: lazyregexp.New(`(?m)\b(?:git|hg|url|package|hosted|location|resolver|archive|requires|pin-depends|packages)"?\s*[:=(,\s]\s*(?:\[\s*)*(?:"[^"\n]*"\s+)?(?:url:\s*)?["']?((?:git\+)?(?:https?|ssh|git)://[^\s"',)\]}]+)`)},
-	{files: "vcpkg-configuration.json", sources: keyed("repository|location")},
+	{files: "vcpkg-configuration.json", keys: "repository location"},
 	{files: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts", sources: lazyregexp.New(`\b(?:url|uri|maven)\s*[=({]?\s*(?:uri\()?\s*["'](https?://[^"'\n]+)["']`)},
 	{files: "pom.xml .m2/settings.xml .mvn/settings.xml settings.xml", within: lazyregexp.New(`(?s)<(?:repositories|pluginRepositories|mirrors)>.*?(?:</(?:repositories|pluginRepositories|mirrors)>|$)`), sources: lazyregexp.New(`<url>\s*([^<\s]+)`)},
 	{files: "nuget.config", sources: lazyregexp.New(`(?i)\bvalue\s*=\s*["'](https?://[^"'\s]+)`)},
@@ -61,18 +62,32 @@ var manifestKinds = []manifestKind{
 	{files: ".bazelrc", sources: lazyregexp.New(`--registry[= ]["']?([\w+]+://[^\s"']+)`)},
 	{files: "build.sbt project/*.sbt", sources: lazyregexp.New(`\bat\s+"(https?://[^"\n]+)"`)},
 	{files: "CMakeLists.txt *.cmake", sources: lazyregexp.New(`(?m)\b(?:GIT_REPOSITORY|URL|SVN_REPOSITORY)\s+"?([a-z+]+://[^\s")]+)`)},
-	{files: "*.wrap", sources: keyed("url|source_url|patch_url")},
+	{files: "*.wrap", keys: "url source_url patch_url"},
 	{files: "*.tf", sources: lazyregexp.New(`\bsource\s*=\s*"((?:git::|hg::)?[a-z]+://[^"\n]+|[\w-]+(?:\.[\w-]+)+/[^"\n]+)"`)},
-	{files: "requirements.yml requirements.yaml", sources: keyed("src|source|url|name")},
-	{files: "Vagrantfile", sources: keyed(`config\.vm\.box_url|vm\.box_url|box_url`)},
+	{files: "requirements.yml requirements.yaml", keys: "src source url name"},
+	{files: "Vagrantfile", keys: "config.vm.box_url vm.box_url box_url"},
 }
 
 // anyAddress is an address wherever it stands, outside of comments.
 var anyAddress = lazyregexp.New(`([a-z][a-z+]*://[^\s"'<>,;)\]}]+|git@[\w.-]+:[^\s"'<>,;)\]}]+)`)
 
-// keyed is an address that stands behind one of these keys, in any of the forms of settings.
-func keyed(names string) *lazyregexp.Regexp {
-	return lazyregexp.New(`(?i)(?:^|[^\w.-])["']?(?:` + names + `)["']?\s*(?:=>|[:=\s])\s*(?:[>|][-+]?\s+)?[\[{(\s]*["']?([a-z][a-z0-9+:]*://[^\s"'<>,;)\]}]+|git@[\w.-]+:[^\s"'<>,;)\]}]+)`)
+// keyedAddress is a key and the address that stands behind it, in any of the forms of settings.
+var keyedAddress = lazyregexp.New(`(?i)(?:^|[^\w.-])["']?([\w.-]+)["']?\s*(?:=>|[:=\s])\s*(?:[>|][-+]?\s+)?[\[{(\s]*["']?([a-z][a-z0-9+:]*://[^\s"'<>,;)\]}]+|git@[\w.-]+:[^\s"'<>,;)\]}]+)`)
+
+// addressesIn are the addresses in a text that the kind says are sources.
+func (k *manifestKind) addressesIn(text string) (sources []string) {
+	if k.keys != "" {
+		for _, m := range keyedAddress.FindAllStringSubmatch(text, maxSources) {
+			if listed(k.keys, strings.ToLower(m[1])) {
+				sources = append(sources, m[2])
+			}
+		}
+		return sources
+	}
+	for _, m := range k.sources.FindAllStringSubmatch(text, maxSources) {
+		sources = append(sources, m[1:]...)
+	}
+	return sources
 }
 
 // foreignSource finds an address in a file from which nobody else takes code.
@@ -89,11 +104,9 @@ func (t *Table) foreignSource(file, text string) (address string, found bool) {
 			texts = kind.within.FindAllString(text, maxSettings)
 		}
 		for _, text := range texts {
-			for _, m := range kind.sources.FindAllStringSubmatch(text, maxSources) {
-				for _, source := range m[1:] {
-					if source != "" && t.foreignTo(source, kind.tools) {
-						return source, true
-					}
+			for _, source := range kind.addressesIn(text) {
+				if source != "" && t.foreignTo(source, kind.tools) {
+					return source, true
 				}
 			}
 		}
