@@ -342,6 +342,9 @@ func (c *invocation) movesRemote(address string) {
 // packs is git archive and git bundle: all that somebody works on, in one piece.
 func (c *invocation) packs(args []flow) flow {
 	all := flow{taint: fromFile | fromStore | c.shownBy(args).taint}
+	if c.staged != "" {
+		all.taint |= fromSecret
+	}
 	for i, a := range args {
 		name, ok := strings.CutPrefix(a.text, "--output=")
 		switch {
@@ -352,6 +355,9 @@ func (c *invocation) packs(args []flow) flow {
 			continue
 		}
 		c.writeFile(flow{text: name, known: a.known}, all, false)
+		if to := scriptName(name); to != "" && len(c.pairs) < maxRan {
+			c.pairs = append(c.pairs, [2]string{repository, to})
+		}
 		return flow{}
 	}
 	return all
