@@ -49,6 +49,9 @@ func codingAgents(t testing.TB) (n *node, dir string) {
 func TestGrantSpellings(t *testing.T) {
 	n, dir := codingAgents(t)
 	for i, tt := range []struct{ shown, other string }{
+		{"dotnet ef database drop --force", "dotnet ef database drop --force | tail -5"},
+		{"argocd app delete orders --yes", "argocd app delete orders --yes | tail -5"},
+		{"pulumi destroy --yes", "pulumi destroy --yes | tail -5"},
 		{"npm publish", "npm publish --tag next"},
 		{"npm publish", "npm publish --provenance"},
 		{"npm publish", "npm   publish --tag=next --provenance -q"},
@@ -206,10 +209,13 @@ func TestThreat17StretchedGrant(t *testing.T) {
 		{"another plan", "terraform destroy", "terraform destroy -auto-approve", put("main.tf", "# two\n"), nil},
 		{"a file more in the plan", "terraform destroy", "terraform destroy -auto-approve", put("more.tf", "# two\n"), nil},
 		{"other values", "terraform destroy", "terraform destroy -var env=prod", nil, nil},
-		{"another database of the project", "bin/rails db:reset", "bin/rails db:reset", put("config/database.yml", "development: {url: postgres://db.example/live}\n"), nil},
+		{"another database of the project", "bin/rails db:reset", "bin/rails db:reset | tail -5", put("config/database.yml", "development: {url: postgres://db.example/live}\n"), nil},
 		{"another database in the settings of a module", "python3 manage.py flush --noinput", "python3 manage.py flush --noinput", put("clinic/settings.py", "HOST = 'db.example'\n"), nil},
-		{"another place to deploy to", "kamal deploy -d staging", "kamal deploy -d staging", put("config/deploy.staging.yml", "servers: [live.example]\n"), nil},
+		{"another place to deploy to", "kamal deploy -d staging", "kamal deploy -d staging | tail -5", put("config/deploy.staging.yml", "servers: [live.example]\n"), nil},
 		{"another store", "dvc gc -w -c -f", "dvc gc -w -c -f", put(".dvc/config", "url = s3://other\n"), nil},
+		{"another database of a stage", "dotnet ef database drop --force", "dotnet ef database drop --force | tail -5", put("src/Api/appsettings.Development.json", "{}"), nil},
+		{"another server", "argocd app delete orders --yes", "argocd app delete orders --yes | tail -5", put("home/.config/argocd/config", "current-context: live\n"), nil},
+		{"another stack that was chosen", "pulumi destroy --yes", "pulumi destroy --yes | tail -5", put("home/.pulumi/workspaces/a.json", "{}"), nil},
 		{"more than was aimed at", "terraform destroy -target=a.b", "terraform destroy", nil, nil},
 		{"another compose file", "docker compose -p shop down -v", "docker compose -p shop -f x/docker-compose.yml down -v", nil, nil},
 		{"another project", "docker compose -p shop down -v", "docker compose -p other down -v", nil, nil},

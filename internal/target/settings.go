@@ -38,7 +38,7 @@ func set(names string) map[string]bool {
 // withoutAccount are those of onlyTheirs that speak to no cluster and no cloud.
 var withoutAccount = set("git go cargo twine gh goreleaser dropdb psql")
 
-var homeSettings = strings.Fields("~/.kube/config ~/.docker/config.json ~/.aws/config ~/.aws/credentials ~/.config/gcloud/active_config ~/.config/gcloud/configurations/config_default ~/.pg_service.conf ~/.my.cnf ~/.ssh/config ~/.config/configstore/firebase-tools.json ~/.fly/config.yml ~/.azure/azureProfile.json")
+var homeSettings = strings.Fields("~/.kube/config ~/.docker/config.json ~/.aws/config ~/.aws/credentials ~/.config/gcloud/active_config ~/.config/gcloud/configurations/config_default ~/.pg_service.conf ~/.my.cnf ~/.ssh/config ~/.config/configstore/firebase-tools.json ~/.fly/config.yml ~/.azure/azureProfile.json ~/.config/argocd/config ~/.dbt/profiles.yml ~/.pulumi/credentials.json ~/.pulumi/workspaces ~/.config/rclone/rclone.conf ~/.curlrc")
 
 // obeys notes the settings that a program may obey or pass on to others.
 func (m *Aim) obeys(base string, words []string, in func(string, use)) {
@@ -121,7 +121,7 @@ func isSetting(name string) bool {
 	case ".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".env", ".properties", ".tfvars":
 		return true
 	case "", ".json", ".jsonc", ".json5", ".rb", ".py", ".js", ".cjs", ".mjs", ".ts", ".php", ".exs", ".xml":
-		for part := range strings.SplitSeq(path.Dir(low)+"/"+strings.TrimPrefix(stem, "."), "/") {
+		for part := range strings.FieldsFuncSeq(path.Dir(low)+"/"+stem, func(r rune) bool { return r == '/' || r == '.' }) {
 			for _, word := range [...]string{"config", "setting", "conf", "secret", "credential", "hosts", "inventory", "database", "deploy", "environment"} {
 				if strings.HasPrefix(part, word) || strings.HasSuffix(part, word) || strings.HasSuffix(part, word+"s") {
 					return true
