@@ -341,24 +341,9 @@ func TestSealsEarlier(t *testing.T) {
 		}
 		secret, gone := d.earlier()
 		d.open()
-		holds := func(when string) {
-			t.Helper()
-			if role := d.role(secret); role != identity.Agent {
-				t.Errorf("%s: the key lets in %q", when, role)
-			}
-			if role := d.role(gone); role != "" {
-				t.Errorf("%s: the revoked key lets in %q", when, role)
-			}
-			if state := d.node.guard.Barred("did:a"); state != agent.Revoked {
-				t.Errorf("%s: the agent is %q", when, state)
-			}
-			if p := d.problems(); p != "" {
-				t.Errorf("%s: %s", when, p)
-			}
-		}
-		holds("sealed")
+		d.holds(t, "sealed", secret, gone)
 		d.again()
-		holds("at the next start")
+		d.holds(t, "at the next start", secret, gone)
 		d.again(`DELETE FROM item WHERE kind = 'keys'`, `UPDATE api_key SET revoked = 0, seal = ''`)
 		if role := d.role(gone); role != "" || d.role(secret) != "" {
 			t.Errorf("what was forged later is sealed: %q", role)
@@ -367,6 +352,23 @@ func TestSealsEarlier(t *testing.T) {
 			t.Error(p)
 		}
 	})
+}
+
+// holds reports whether one key lets an agent in, a revoked one nobody, an agent is barred, and nothing is damaged.
+func (d *database) holds(t *testing.T, when, secret, gone string) {
+	t.Helper()
+	if role := d.role(secret); role != identity.Agent {
+		t.Errorf("%s: the key lets in %q", when, role)
+	}
+	if role := d.role(gone); role != "" {
+		t.Errorf("%s: the revoked key lets in %q", when, role)
+	}
+	if state := d.node.guard.Barred("did:a"); state != agent.Revoked {
+		t.Errorf("%s: the agent is %q", when, state)
+	}
+	if p := d.problems(); p != "" {
+		t.Errorf("%s: %s", when, p)
+	}
 }
 
 // TestSealsNewKey: where the seed is lost, and the ledger goes on with another, the rows of the
@@ -385,18 +387,7 @@ func TestSealsNewKey(t *testing.T) {
 		write(t, filepath.Join(d.dir, datadir.Restored), datadir.NewLog)
 		d.open()
 		for _, when := range []string{"sealed", "at the next start"} {
-			if role := d.role(secret); role != identity.Agent {
-				t.Errorf("%s: the key lets in %q", when, role)
-			}
-			if role := d.role(gone); role != "" {
-				t.Errorf("%s: the revoked key lets in %q", when, role)
-			}
-			if state := d.node.guard.Barred("did:a"); state != agent.Revoked {
-				t.Errorf("%s: the agent is %q", when, state)
-			}
-			if p := d.problems(); p != "" {
-				t.Errorf("%s: %s", when, p)
-			}
+			d.holds(t, when, secret, gone)
 			d.again()
 		}
 	})

@@ -1,13 +1,11 @@
 package guardian
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // TestRunsPlaybooks: what the session wrote of a playbook is read by what its modules do, with roles,
@@ -60,22 +58,7 @@ func TestRunsPlaybooks(t *testing.T) {
 		one("- hosts: [\n"), one("{}\n"), one("- 1\n- [x]\n"), one("- hosts: localhost\n  tasks: 5\n  roles: x\n"), one("- hosts:\n  tasks:\n    -\n    - shell:\n    - file:\n"),
 	)
 	for i, c := range slices.Concat(asks, fine) {
-		dir, wrote := t.TempDir(), map[string]bool{}
-		for name, text := range c.had {
-			put(t, filepath.Join(dir, name), text)
-		}
-		for name, text := range c.wrote {
-			put(t, filepath.Join(dir, name), text)
-			wrote[filepath.Base(name)] = true
-			for _, pattern := range hazard.Patterns(filepath.Join(dir, name)) {
-				wrote[pattern] = true
-			}
-		}
-		a := &act.Action{
-			Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
-			Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: "ansible-playbook -i inventory a.yml"}},
-		}
-		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] }, nil)
+		runs := runsAmong(t, "ansible-playbook -i inventory a.yml", c.had, c.wrote)
 		if got := slices.ContainsFunc(runs, func(r act.FileRun) bool { return r.Weight >= 0.4 }); got != (i < len(asks)) {
 			t.Errorf("%v: %v", c, runs)
 		}

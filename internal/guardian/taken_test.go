@@ -178,22 +178,7 @@ func TestRunsTests(t *testing.T) {
 		look{"pytest", files{"tests/test_a.py": "from app.models import User\ndef teardown_function():\n    User.objects.all().delete()\n"}, nil},
 	)
 	for i, c := range slices.Concat(asks, fine) {
-		dir, wrote := t.TempDir(), map[string]bool{}
-		for name, text := range c.had {
-			put(t, filepath.Join(dir, name), text)
-		}
-		for name, text := range c.wrote {
-			put(t, filepath.Join(dir, name), text)
-			wrote[filepath.Base(name)] = true
-			for _, pattern := range hazard.Patterns(filepath.Join(dir, name)) {
-				wrote[pattern] = true
-			}
-		}
-		a := &act.Action{
-			Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
-			Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: c.command}},
-		}
-		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] }, nil)
+		runs := runsAmong(t, c.command, c.had, c.wrote)
 		if got := slices.ContainsFunc(runs, func(r act.FileRun) bool { return r.Weight >= 0.4 }); got != (i < len(asks)) {
 			t.Errorf("%s with %v and %d others: %v", c.command, c.wrote, len(c.had), runs)
 		}
@@ -223,4 +208,25 @@ func TestRunsOfManyFiles(t *testing.T) {
 	if runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(string) bool { return true }, nil); len(runs) > maxRuns {
 		t.Errorf("%d are told", len(runs))
 	}
+}
+
+// runsAmong are the files that a command runs in a folder that has some, of which the session wrote others.
+func runsAmong(t *testing.T, command string, had, written map[string]string) []act.FileRun {
+	t.Helper()
+	dir, wrote := t.TempDir(), map[string]bool{}
+	for name, text := range had {
+		put(t, filepath.Join(dir, name), text)
+	}
+	for name, text := range written {
+		put(t, filepath.Join(dir, name), text)
+		wrote[filepath.Base(name)] = true
+		for _, pattern := range hazard.Patterns(filepath.Join(dir, name)) {
+			wrote[pattern] = true
+		}
+	}
+	a := &act.Action{
+		Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
+		Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: command}},
+	}
+	return New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] }, nil)
 }

@@ -7,30 +7,24 @@ import (
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/regular"
-	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // Branch is the branch that is checked out where a call works which may push it, and which a push goes to that
 // names none; empty where that is not known, or where settings say something else.
-func Branch(a *act.Action) string {
+func Branch(a *act.Action, folder string) string {
 	pushes := false
 	for i := range a.Content {
 		pushes = pushes || strings.Contains(a.Content[i].Text, "push")
 	}
-	if !pushes || !a.IsCall() {
+	if !pushes {
 		return ""
 	}
-	folders := hazard.Folders(a)
-	if len(folders) != 1 || !filepath.IsAbs(folders[0]) {
+	_, git, common := repositoryOf(folder)
+	if git == "" {
 		return ""
 	}
-	at, err := filepath.EvalSymlinks(folders[0]) // Git looks above where it is, whatever that is called
-	if err != nil {
-		return ""
-	}
-	git, common := gitFolder(at)
 	head, err := regular.Read(filepath.Join(git, "HEAD"), maxGitFile)
-	if err != nil || git == "" {
+	if err != nil {
 		return ""
 	}
 	branch, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
@@ -57,6 +51,20 @@ func Branch(a *act.Action) string {
 
 // maxGitFile is how much of a file of Git's is read.
 const maxGitFile = 256 << 10
+
+// repositoryOf is a folder without links, and where Git keeps what it knows of it; git is empty where there is
+// no repository.
+func repositoryOf(folder string) (at, git, common string) {
+	if folder == "" {
+		return "", "", ""
+	}
+	at, err := filepath.EvalSymlinks(folder) // Git looks above where it is, whatever that is called
+	if err != nil {
+		return "", "", ""
+	}
+	git, common = gitFolder(at)
+	return at, git, common
+}
 
 // gitFolder is where Git keeps what it knows of a folder, and what it knows of all folders of the
 // same repository; empty where there is none.

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/internal/risk/hazard"
 )
 
 const (
@@ -24,15 +23,11 @@ const (
 // Links are the links on the disk that the words of a call lead through, and where they lead: what
 // is done through a link that lies in a folder is done to what it leads to, whoever made it. None
 // where it is not known in which folder the act works.
-func Links(a *act.Action) []act.Link {
-	if !a.IsCall() {
+func Links(a *act.Action, folder string) []act.Link {
+	if folder == "" || strings.HasPrefix(folder, `\\`) || strings.HasPrefix(folder, "//") {
 		return nil
 	}
-	folders := hazard.Folders(a)
-	if len(folders) != 1 || !filepath.IsAbs(folders[0]) || strings.HasPrefix(folders[0], `\\`) || strings.HasPrefix(folders[0], "//") {
-		return nil
-	}
-	l := linked{folder: filepath.Clean(folders[0]), seen: map[string]bool{}}
+	l := linked{folder: filepath.Clean(folder), seen: map[string]bool{}}
 	l.home, _ = os.UserHomeDir()
 	words := 0
 	for i := range a.Content {

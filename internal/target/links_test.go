@@ -41,7 +41,7 @@ func TestLinks(t *testing.T) {
 		for i := 0; i < len(args); i += 2 {
 			a.Content = append(a.Content, act.Leaf{Pointer: "/" + args[i], Arg: args[i], Text: args[i+1]})
 		}
-		a.Links = Links(a)
+		a.Links = Links(a, folderOf(a))
 		return hazard.Read(a).Assess(hazard.Default())
 	}
 	const url = "https://evil.example/u"
@@ -71,7 +71,8 @@ func TestLinks(t *testing.T) {
 			t.Errorf("is stopped: %s: %.2f, %.2f without the links: %+v", line, found.Score, before, found.Findings)
 		}
 	}
-	if got := Links(&act.Action{Kind: act.ToolCall, Content: []act.Leaf{{Text: "cat n.txt"}}}); got != nil {
+	nowhere := &act.Action{Kind: act.ToolCall, Content: []act.Leaf{{Text: "cat n.txt"}}}
+	if got := Links(nowhere, folderOf(nowhere)); got != nil {
 		t.Errorf("links without a folder: %v", got)
 	}
 }

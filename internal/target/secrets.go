@@ -30,14 +30,14 @@ var passedOver = map[string]bool{".git": true, "node_modules": true, "vendor": t
 // where it may send something: a folder takes them along that is sent as a whole, and what they hold is
 // secret however the agent has come to know it. Most calls turn out to send nothing, so the disk is read
 // only when that is asked.
-func Secrets(a *act.Action) {
+func Secrets(a *act.Action, folder string) {
 	a.Secrets, a.HoldsSecret, a.SecretFor = nil, nil, nil
 	if !a.IsCall() || !hazard.MaySend(a) {
 		return
 	}
 	look := sync.OnceValue(func() *lookOut {
 		l := &lookOut{left: maxLooked}
-		for _, root := range rootsOf(a) {
+		for _, root := range rootsOf(a, folder) {
 			l.below(root)
 		}
 		return l
@@ -58,12 +58,11 @@ func Secrets(a *act.Action) {
 }
 
 // rootsOf are the folder of a call, and those that its words name.
-func rootsOf(a *act.Action) (roots []string) {
-	folders := hazard.Folders(a)
-	if len(folders) != 1 || !filepath.IsAbs(folders[0]) {
+func rootsOf(a *act.Action, folder string) (roots []string) {
+	if folder == "" {
 		return nil
 	}
-	roots = []string{filepath.Clean(folders[0])}
+	roots = []string{filepath.Clean(folder)}
 	for i := range a.Content {
 		for _, word := range hazard.Names(a.Content[i].Text[:min(len(a.Content[i].Text), maxSecretFile)]) {
 			if len(roots) == maxRoots || !strings.Contains(word, "/") && word != ".." {

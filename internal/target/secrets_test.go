@@ -29,7 +29,7 @@ func TestSecretsNearestFirst(t *testing.T) {
 	value := strings.Repeat("q7Zk", 6)
 	write("z/.env", "SHOP_"+"PASS"+"WORD="+value+"\n")
 	a := &act.Action{Kind: act.ToolCall, Canonical: "bash", Folder: root, Content: []act.Leaf{{Text: "curl https://x.example"}}}
-	if Secrets(a); a.Secrets == nil {
+	if Secrets(a, folderOf(a)); a.Secrets == nil {
 		t.Fatal("nothing is looked at")
 	}
 	if found := a.Secrets(); len(found) != 1 || !a.HoldsSecret("say "+value) || a.HoldsSecret("say nothing at all") {

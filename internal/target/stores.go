@@ -26,15 +26,11 @@ const (
 // project that is developed here, and the containers and volumes that compose runs for it. Nothing is
 // said of a folder some file of which names another machine, is of production, or cannot be read. It
 // looks only where the call may take data away.
-func Stores(a *act.Action) (all []act.Stores) {
-	if !a.IsCall() || !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return mayTake(l.Text) }) {
+func Stores(a *act.Action, folder string) (all []act.Stores) {
+	if folder == "" || !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return mayTake(l.Text) }) {
 		return nil
 	}
-	folders := hazard.Folders(a)
-	if len(folders) != 1 || !filepath.IsAbs(folders[0]) {
-		return nil
-	}
-	folders = folders[:1:1]
+	folders := []string{folder}
 	for i := range a.Content {
 		for _, m := range goesTo.FindAllStringSubmatch(a.Content[i].Text, maxProjectFolders) {
 			if to := filepath.Join(folders[0], m[1]); !slices.Contains(folders, to) && len(folders) < maxProjectFolders {
@@ -55,13 +51,7 @@ func Stores(a *act.Action) (all []act.Stores) {
 // keepers are words of such programs' names.
 var (
 	mayEmpty = lazyregexp.New(`(?i)reset|drop|flush|truncat|delete|fresh|wipe|purge|setup|rollback|downgrade|undo|\bzero\b|volume|\brm\b|schema`)
-	keepers  = func() map[string]bool {
-		all := map[string]bool{}
-		for name := range strings.FieldsSeq("psql pg_restore mysql mysqladmin mariadb mongo mongosh redis valkey sqlcmd usql clickhouse dropdb rails rake prisma sqlx dbmate diesel artisan manage django mix knex sequelize drizzle docker podman nerdctl") {
-			all[name] = true
-		}
-		return all
-	}()
+	keepers  = set("psql pg_restore mysql mysqladmin mariadb mongo mongosh redis valkey sqlcmd usql clickhouse dropdb rails rake prisma sqlx dbmate diesel artisan manage django mix knex sequelize drizzle docker podman nerdctl")
 )
 
 // mayTake reports whether a text may be of a call that takes data away.

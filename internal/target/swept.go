@@ -12,7 +12,6 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/regular"
-	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // Bounds of what is looked at of a folder that git clean would sweep.
@@ -23,19 +22,11 @@ const (
 
 // Swept is what git clean would take of the folder where a call works and no build makes again; nil
 // where that is not known, or the call does no such thing.
-func Swept(a *act.Action) *act.Swept {
-	if !a.IsCall() || !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return strings.Contains(l.Text, "clean") && strings.Contains(l.Text, "git") }) {
+func Swept(a *act.Action, folder string) *act.Swept {
+	if !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return strings.Contains(l.Text, "clean") && strings.Contains(l.Text, "git") }) {
 		return nil
 	}
-	folders := hazard.Folders(a)
-	if len(folders) != 1 || !filepath.IsAbs(folders[0]) {
-		return nil
-	}
-	at, err := filepath.EvalSymlinks(folders[0])
-	if err != nil {
-		return nil
-	}
-	git, common := gitFolder(at)
+	at, git, common := repositoryOf(folder)
 	if git == "" || git != common || filepath.Dir(git) != at { // of a part of a repository nothing is said
 		return nil
 	}

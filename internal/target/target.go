@@ -9,6 +9,7 @@ package target
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,9 +28,21 @@ const (
 // Look notes what the disk says of an act: where its words lead, what is checked out, what Git would take
 // in, where the data is that it may take away, and which secrets lie where it may send something.
 func Look(a *act.Action) {
-	a.Branch, a.Links, a.Unkept = Branch(a), Links(a), Unkept(a)
-	a.Stores, a.Cluster, a.Swept = Stores(a), Cluster(a), Swept(a)
-	Secrets(a)
+	folder := folderOf(a)
+	a.Branch, a.Links, a.Unkept = Branch(a, folder), Links(a, folder), Unkept(a, folder)
+	a.Stores, a.Cluster, a.Swept = Stores(a, folder), Cluster(a), Swept(a, folder)
+	Secrets(a, folder)
+}
+
+// folderOf is the folder in which a call works; empty where that is not known, or where it may be several.
+func folderOf(a *act.Action) string {
+	if !a.IsCall() {
+		return ""
+	}
+	if folders := hazard.Folders(a); len(folders) == 1 && filepath.IsAbs(folders[0]) {
+		return folders[0] // not cleaned: x/link/.. is not x
+	}
+	return ""
 }
 
 // What tells in one line what an act would do. masked is the request as it is kept, of

@@ -17,31 +17,23 @@ import (
 
 // Unkept are the files of secrets where a call works that Git would take in with all that lies there. It
 // looks at the names in the folder alone, and only where the call may add something.
-func Unkept(a *act.Action) (names []string) {
+func Unkept(a *act.Action, folder string) (names []string) {
 	adds := func(text string) bool {
 		return strings.Contains(text, "add") || strings.Contains(text, "stage") || strings.Contains(text, "stash")
 	}
-	if !a.IsCall() || !adds(a.Canonical) && !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return adds(l.Text) && strings.Contains(l.Text, "git") }) {
+	if !adds(a.Canonical) && !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return adds(l.Text) && strings.Contains(l.Text, "git") }) {
 		return nil
 	}
-	folders := hazard.Folders(a)
-	if len(folders) != 1 || !filepath.IsAbs(folders[0]) {
-		return nil
-	}
-	at, err := filepath.EvalSymlinks(folders[0])
-	if err != nil {
-		return nil
-	}
-	git, common := gitFolder(at)
+	at, git, common := repositoryOf(folder)
 	if git == "" {
 		return nil
 	}
-	folder, err := os.Open(at)
+	open, err := os.Open(at)
 	if err != nil {
 		return nil
 	}
-	defer folder.Close()
-	entries, _ := folder.ReadDir(maxListed)
+	defer open.Close()
+	entries, _ := open.ReadDir(maxListed)
 	for _, e := range entries {
 		if e.Type().IsRegular() && hazard.InProjects(e.Name()) && holdsValues(filepath.Join(at, e.Name())) {
 			names = append(names, e.Name())

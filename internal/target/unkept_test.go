@@ -69,7 +69,7 @@ func TestUnkept(t *testing.T) {
 				git("add", "-f", ".env")
 			}
 			a := &act.Action{Kind: act.ToolCall, Resource: "bash", Canonical: "bash", Folder: at, Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: test.command}}}
-			if diff := cmp.Diff(test.want, Unkept(a), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(test.want, Unkept(a, folderOf(a)), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -66,8 +66,8 @@ func (a *assessor) emptied(folder string, at span) {
 	}
 }
 
-// maxOutputs is how many settings of one file are looked at.
-const maxOutputs = 1024
+// maxNamed is how many names of one file of settings are looked at.
+const maxNamed = 1024
 
 // namesOutputs judges the folders in a file of settings that programs empty.
 func (a *assessor) namesOutputs(file, text string, at span) {
@@ -83,7 +83,7 @@ func (a *assessor) namesOutputs(file, text string, at span) {
 		}) {
 			continue
 		}
-		for _, m := range outputSetting.FindAllStringSubmatchIndex(text, maxOutputs) {
+		for _, m := range outputSetting.FindAllStringSubmatchIndex(text, maxNamed) {
 			if name := strings.Trim(text[m[2]:m[3]], `"'`); !slices.Contains(row.names, name) {
 				continue
 			}

@@ -275,14 +275,15 @@ func (r *expressionReader) block(end byte) (last said) {
 			if strings.Contains(r.text[line+1:begin], "for") {
 				r.set(v.plain, r.expression(false).element())
 				names = nil
-			} else if t := r.expression(false); t.plain != "" || t.name != "" || true {
-				r.space(false)
-				if r.peek() == '=' && !r.ahead("==") {
-					r.at++
-					r.space(true)
-					r.set(v.plain, r.expression(false))
-					names = nil
-				}
+				break
+			}
+			r.expression(false)
+			r.space(false)
+			if r.peek() == '=' && !r.ahead("==") {
+				r.at++
+				r.space(true)
+				r.set(v.plain, r.expression(false))
+				names = nil
 			}
 		case r.keyword("in"), v.plain != "" && r.ahead("<-"):
 			if r.ahead("<-") {
@@ -921,7 +922,7 @@ func (r *expressionReader) follow(v said) said {
 				return v
 			}
 			r.at += end + 1
-		case r.ahead("::"), r.ahead("->"), r.ahead("?."), r.ahead("!."), r.ahead("!!."), r.peek() == '.' && (!r.form.dots || false), r.peek() == '\\' && r.form.dots:
+		case r.ahead("::"), r.ahead("->"), r.ahead("?."), r.ahead("!."), r.ahead("!!."), r.peek() == '.' && !r.form.dots, r.peek() == '\\' && r.form.dots:
 			sign := r.at
 			for r.at < len(r.text) && strings.IndexByte(":->?!.\\", r.text[r.at]) >= 0 && r.at-sign < 3 {
 				r.at++

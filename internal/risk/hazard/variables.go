@@ -130,7 +130,7 @@ func (a *assessor) sendsAgentsElsewhere(file, text string, at span) {
 	if len(text) > maxNestedText || listed(".md .mdx .txt .rst .adoc .html", end) || sourceEnds[end] {
 		return
 	}
-	for _, m := range agentFolderSet.FindAllStringSubmatch(text, maxOutputs) {
+	for _, m := range agentFolderSet.FindAllStringSubmatch(text, maxNamed) {
 		if agentFolders[m[1]] && !ownAgentFolder.MatchString(m[2]) {
 			a.report("defense.unhooked", 0.5, at)
 			return
