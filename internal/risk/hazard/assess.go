@@ -116,95 +116,136 @@ const (
 	maxArgs     = 64 << 10 // words of all these together
 )
 
-// assessor holds what one call of Assess may still spend, and what it found.
+// assessor reads one call: what it may still spend, how what is read counts, where that runs, what is known
+// beforehand, and what it has found so far.
 type assessor struct {
-	table     *Table
-	findings  []Finding
-	seen      map[string]int // by code: index in findings of the gravest one
-	pointer   string         // of the leaf being read
-	size      int            // of its text, in bytes
-	scale     float64        // of the weights: below 1 where a text is kept, and not run
-	floor     float64        // findings below it are left out
-	rehearsed bool           // what is destroyed are data of tests
-	ofHere    bool           // the database is one of this machine
-	aside     bool           // the cloud is one that this machine plays, or was set up for one change
-	kinned    bool           // what is read is read as another shell's: see kin
-	coded     bool           // what is read stands for a call in a program, which gives each word as it is
-	lingers   bool           // something of it goes on, or waits, while other calls are made
-	tunnels   []string       // the ports that the call makes lead elsewhere: see Assessment
-	tunnelled bool           // a port of this machine may be another machine's
-	bytes     int            // of leaves, left to be read
-	inner     int            // of texts inside them
-	loose     int            // of texts read as words, since they are no commands that can be parsed
-	commands  int            // left to be judged
-	words     int            // of commands, those that others start included, left to be looked at
-	turns     int            // of loops, that may still be read one by one
-	steps     int            // that programs took to be read for their effects
-	depth     int
-	runs      bool              // the leaf is a command, a program, a query or an address
+	table *Table
+	verdict
+	budget
+	manner
+	whereabouts
+	beforehand
+	filing
+	running
+	outgoing
+}
+
+// verdict is what was found, and where in the call, and with which weight, what is found next counts.
+type verdict struct {
+	findings []Finding
+	seen     map[string]int // by code: index in findings of the gravest one
+	pointer  string         // of the leaf being read
+	size     int            // of its text, in bytes
+	inText   *textPlace     // the text of the call in which what is read was found; nil for its own
+	scale    float64        // of the weights: below 1 where a text is kept, and not run
+	floor    float64        // findings below it are left out
+	cut      bool           // what is read was too long to be read to its end
+}
+
+// budget is what may still be spent: see the bounds.
+type budget struct {
+	bytes    int // of leaves, left to be read
+	inner    int // of texts inside them
+	loose    int // of texts read as words, since they are no commands that can be parsed
+	commands int // left to be judged
+	words    int // of commands, those that others start included, left to be looked at
+	turns    int // of loops, that may still be read one by one
+	steps    int // that programs took to be read for their effects
+	depth    int
+	inFiles  int // files around what is read that are run, and were written before
+}
+
+// manner is how what is read is meant.
+type manner struct {
+	runs      bool    // the leaf is a command, a program, a query or an address
+	kinned    bool    // what is read is read as another shell's: see kin
+	coded     bool    // what is read stands for a call in a program, which gives each word as it is
+	implying  bool    // what is read is run by a program that was not told which file
+	supply    *supply // what the program is given that is read next
+	rehearsed bool    // what is destroyed are data of tests
+	ofHere    bool    // the database is one of this machine
+	aside     bool    // the cloud is one that this machine plays, or was set up for one change
+	toOwn     bool    // the hosts that the command names may have the secrets that are kept for them
+	bare      bool    // the command speaks to an address that is a number, and nobody's name
+	same      bool    // what is written is a program under its own name
+}
+
+// whereabouts is where what is read runs: in which folder, and on which machine.
+type whereabouts struct {
+	cwd      string   // where cd led, if that is known
+	went     string   // where cd led from there, as it was spelled
+	lost     bool     // cd went where only an unset variable says
+	guarded  bool     // an unset variable ends the script
+	dirs     []string // that the scripts went to, if they are watched
+	start    string   // the folder in which its commands begin, if that is known
+	other    bool     // what is read runs on another machine
+	on       string   // that machine, or the container, if it is known: see Command.On
+	remote   string   // see Command.Remote
+	live     bool     // and it is one that people use, by its name
+	composed bool     // which is a container of the project that somebody works on
+	engine   bool     // which is a database
+	chosen   string   // the cluster that is spoken to where none is named, if it is one of this machine
+}
+
+// beforehand is what is known before the call is read, of its folder and of earlier calls.
+type beforehand struct {
+	watch   *Watch
+	held    Held            // what is known of secrets that were read before
+	began   string          // the folder in which the call is made, if that is known
+	abroad  bool            // which is no folder of the work that the session began
+	branch  string          // that is checked out there, if that is known
+	moved   bool            // a command may have checked out another one
+	unkept  []string        // files of secrets there that the repository would take in: see act.Action
+	swept   *act.Swept      // what git clean would take there; nil if that is not known
+	private func() []string // files of secrets there, and below: see act.Action
+	stores  []act.Stores    // what is here of the data of projects, by their own files
+}
+
+// filing is what the call's commands did to files and folders so far.
+type filing struct {
 	written   files             // files that the call's commands wrote so far
 	lies      files             // the same by where they lie: see getFile
-	inFiles   int               // files around what is read that are run, and were written before
 	lay       map[string]bool   // those of them that lay there before, and what they hold was told
 	addedTo   map[string]bool   // those of them that held something before, which is not known
 	addresses map[string]string // where those came from that were downloaded
-	implying  bool              // what is read is run by a program that was not told which file
-	supply    *supply           // what the program is given that is read next
-	watch     *Watch
-	dirs      []string          // that the scripts went to, if they are watched
-	typedInto map[string]string // terminals, and what of a line was typed into them
-	cwd       string            // where cd led, if that is known
-	other     bool              // what is read runs on another machine
-	live      bool              // and it is one that people use, by its name
-	on        string            // that machine, or the container, if it is known: see Command.On
-	remote    string            // see Command.Remote
-	composed  bool              // which is a container of the project that somebody works on
-	engine    bool              // which is a database
-	lost      bool              // cd went where only an unset variable says
-	guarded   bool              // an unset variable ends the script
-	foreign   []foreignFolder
-	removed   []string          // files that are taken away
-	cut       bool              // what is read was too long to be read to its end
-	unpacked  [][2]string       // archives that were unpacked, and into which folders
-	began     string            // the folder in which the call is made, if that is known
-	abroad    bool              // which is no folder of the work that the session began
-	start     string            // the folder in which its commands begin, if that is known
-	branch    string            // that is checked out there, if that is known
-	unkept    []string          // files of secrets there that the repository would take in: see act.Action
-	swept     *act.Swept        // what git clean would take there; nil if that is not known
-	private   func() []string   // files of secrets there, and below: see act.Action
-	stores    []act.Stores      // what is here of the data of projects, by their own files
-	chosen    string            // the cluster that is spoken to where none is named, if it is one of this machine
-	moved     bool              // a command may have checked out another one
-	went      string            // where cd led from there, as it was spelled
-	runFiles  []string          // by their names, if the call did not write them
-	called    []string          // programs that are looked for by their names: see Assessment
-	settled   []string          // places of settings: see Assessment
-	ranIn     []string          // the names of the folders that they lie in
-	namedIn   []string          // of those that the words of the commands name
-	named     []string          // what the words of the commands name
-	obeyed    []string          // files by which programs are told what to run
-	dynamic   bool              // code is run that is read, or put together, when it runs
-	altersRun bool              // what is run is the text of a file that a filter has changed
-	readFrom  []string          // files that were read, and could be what an interpreter is fed
 	copies    [][2]string       // files that were copied, and where
-	staged    string            // a file of secrets that was added to a repository; empty for none
 	linked    [][2]string       // names that the call made for others, and where they lead
 	made      [][2]string       // files of which others were made, and these
-	keptIn    []string          // files into which a secret was put, by their names
+	removed   []string          // files that are taken away
+	unpacked  [][2]string       // archives that were unpacked, and into which folders
+	foreign   []foreignFolder
+	typedInto map[string]string // terminals, and what of a line was typed into them
+	staged    string            // a file of secrets that was added to a repository; empty for none
+	refs      map[string]string // names that stand for others: declare -n
+}
+
+// running is what the call runs, or may run: what an Assessment tells of it.
+type running struct {
+	runFiles  []string // by their names, if the call did not write them
+	called    []string // programs that are looked for by their names: see Assessment
+	settled   []string // places of settings: see Assessment
+	ranIn     []string // the names of the folders that runFiles lie in
+	named     []string // what the words of the commands name
+	namedIn   []string // the names of the folders of those
+	obeyed    []string // files by which programs are told what to run
+	readFrom  []string // files that were read, and could be what an interpreter is fed
+	dynamic   bool     // code is run that is read, or put together, when it runs
+	altersRun bool     // what is run is the text of a file that a filter has changed
+	lingers   bool     // something of it goes on, or waits, while other calls are made
+}
+
+// outgoing is what leaves this machine, or is shown to who called.
+type outgoing struct {
 	leaving                     // what of it is on its way to others
+	tunnels   []string          // the ports that the call makes lead elsewhere: see Assessment
+	tunnelled bool              // a port of this machine may be another machine's
+	remotes   map[string]string // where the script has git push to, by the names of remotes
+	pushedTo  []string          // the remotes to which it pushes
+	keptIn    []string          // files into which a secret was put, by their names
 	strayed   bool              // a file was read that may set variables by which programs find their data
 	sends     bool              // something is sent to another host
 	speaks    bool              // others are told something: see Assessment
 	discloses bool              // what a place of secrets holds is shown to who called
-	held      Held              // what is known of secrets that were read before
-	refs      map[string]string // names that stand for others: declare -n
-	remotes   map[string]string // where the script has git push to, by the names of remotes
-	pushedTo  []string          // the remotes to which it pushes
-	toOwn     bool              // the hosts that the command names may have the secrets that are kept for them
-	bare      bool              // the command speaks to an address that is a number, and nobody's name
-	same      bool              // what is written is a program under its own name
-	inText    *textPlace        // the text of the call in which what is read was found; nil for its own
 }
 
 // span is a part of the leaf's text, in bytes.
@@ -404,7 +445,12 @@ func score(findings []Finding) float64 {
 const maxTurns = 32
 
 func newAssessor(t *Table) *assessor {
-	return &assessor{table: t, seen: map[string]int{}, written: files{}, refs: map[string]string{}, leaving: leaving{opens: map[string]flow{}, takers: map[string][]*syntax.Stmt{}}, scale: 1, bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, words: maxArgs, turns: maxTurns}
+	a := &assessor{table: t}
+	a.seen, a.scale = map[string]int{}, 1
+	a.budget = budget{bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, words: maxArgs, turns: maxTurns}
+	a.written, a.refs = files{}, map[string]string{}
+	a.opens, a.takers = map[string]flow{}, map[string][]*syntax.Stmt{}
+	return a
 }
 
 // call is a tool call, its leaves sorted by what they are.

@@ -302,9 +302,9 @@ func isStrange(address string) bool {
 	return ok && strings.Contains(at, "@") && stranger(at)
 }
 
-// remotesNamed are the remotes that a call says the place of, and how grave it is to push there.
-func (a *assessor) remotesNamed() (files []File) {
-	for name, address := range a.remotes {
+// remotesAsFiles are the remotes of which a call says where they are, as files by their names, and how grave it is to push there.
+func remotesAsFiles(remotes map[string]string) (files []File) {
+	for name, address := range remotes {
 		f := File{Name: RemoteName(name), Sure: true}
 		if isStrange(address) {
 			f.Weight, f.Inside = 0.6, 0.6

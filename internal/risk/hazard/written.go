@@ -441,8 +441,7 @@ func (r *Reading) filesWritten() (files []File) {
 		case c.kind.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
 			note(File{Path: c.path, Text: l.Text, Sure: sure})
 			if p := "/" + slashed(c.path); strings.HasSuffix(p, "/.git/config") || strings.HasSuffix(p, "/.gitconfig") || strings.HasSuffix(p, "/git/config") {
-				a := assessor{remotes: remotesWritten(l.Text)}
-				files = append(files, a.remotesNamed()...)
+				files = append(files, remotesAsFiles(remotesWritten(l.Text))...)
 			}
 		case l.role == roleCommand && l.words == nil && r.brings:
 			a := newAssessor(t)
@@ -471,7 +470,7 @@ func (r *Reading) filesWritten() (files []File) {
 				}
 			}
 			files = append(files, a.foldersBrought()...)
-			files = append(files, a.remotesNamed()...)
+			files = append(files, remotesAsFiles(a.remotes)...)
 		}
 	}
 	return files
