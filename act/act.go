@@ -344,11 +344,13 @@ type Action struct {
 	Cluster string
 	// Secrets gives the files at and below that folder, and below folders that the act names, that hold
 	// secrets by their names and by what stands in them, as paths. HoldsSecret reports whether a text holds
-	// a value of one of them, and SecretFor whether one of them names a host. nil where reeve does not look;
-	// the disk is read when the first of them is asked.
+	// a value of one of them, and SecretFor whether one of them names a host. KeepsSecret reports whether what
+	// stands in a file that the act names is a secret by its form, whatever the file is called. nil where reeve
+	// does not look; the disk is read when the first of them is asked.
 	Secrets     func() []string
 	HoldsSecret func(text string) bool
 	SecretFor   func(host string) bool
+	KeepsSecret func(file string) bool
 
 	GoesBy *GoesBy   // the files that the agent goes by there; nil where it does not say
 	SaidAt time.Time // the caller's timestamp; zero when none

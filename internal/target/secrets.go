@@ -1,6 +1,7 @@
 package target
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,6 +22,8 @@ const (
 	maxRoots       = 4
 	maxSecretFiles = 16
 	maxSecretFile  = 64 << 10
+	maxNamedFiles  = 32 // that an act names, and of which what stands in them is looked at
+	maxNamedFile   = 128 << 10
 )
 
 // passedOver are folders of which nobody means the keys that lie in them: of packages, of tests.
@@ -31,7 +34,7 @@ var passedOver = map[string]bool{".git": true, "node_modules": true, "vendor": t
 // secret however the agent has come to know it. Most calls turn out to send nothing, so the disk is read
 // only when that is asked.
 func Secrets(a *act.Action, folder string) {
-	a.Secrets, a.HoldsSecret, a.SecretFor = nil, nil, nil
+	a.Secrets, a.HoldsSecret, a.SecretFor, a.KeepsSecret = nil, nil, nil, nil
 	if !a.IsCall() || !hazard.MaySend(a) {
 		return
 	}
@@ -55,7 +58,46 @@ func Secrets(a *act.Action, folder string) {
 		return false
 	}
 	a.SecretFor = func(host string) bool { return slices.Contains(look().hosts, strings.ToLower(host)) }
+	a.KeepsSecret = keepsSecret(folder)
 }
+
+// keepsSecret reports, of files that are named as seen from a folder, whether something stands in them whose
+// form says surely that it is a secret: a private key, a token of a provider, a password by its name. Each is
+// read once, and only its beginning.
+func keepsSecret(folder string) func(name string) bool {
+	known := map[string]bool{}
+	return func(name string) bool {
+		if rest, ok := strings.CutPrefix(name, "~/"); ok {
+			name = filepath.Join(homeFolder(), rest)
+		}
+		if !filepath.IsAbs(name) {
+			if folder == "" {
+				return false
+			}
+			name = filepath.Join(folder, name)
+		}
+		keeps, seen := known[name]
+		if !seen && len(known) < maxNamedFiles {
+			keeps = holdsSurely(name)
+			known[name] = keeps
+		}
+		return keeps
+	}
+}
+
+// holdsSurely reports whether such a form stands in the beginning of a file.
+func holdsSurely(name string) bool {
+	f, err := regular.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxNamedFile))
+	return err == nil && slices.ContainsFunc(risk.Scan(string(data), risk.Secret, nil), func(f risk.Finding) bool { return f.Score >= surely })
+}
+
+// surely is how much a finding weighs that no example, and nothing that only looks drawn at random, has.
+const surely = 0.7
 
 // rootsOf are the folder of a call, and those that its words name.
 func rootsOf(a *act.Action, folder string) (roots []string) {

@@ -96,7 +96,7 @@ func (c *invocation) givesPlaces() {
 			continue
 		}
 		switch {
-		case c.holds(value)&fromPlace != 0 || c.holdsKeys(value):
+		case c.holds(value)&(fromPlace|fromAlong) != 0 || c.holdsKeys(value):
 			c.report("exfil.secret", 0.6, c.at)
 			return
 		case speaks && verb && (i >= from && !strings.HasPrefix(a.text, "-") || strings.ContainsAny(value, "/.")) && !elsewhereIn(value) && !isDigits(value):

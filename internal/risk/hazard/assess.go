@@ -166,6 +166,7 @@ type manner struct {
 	ofHere    bool    // the database is one of this machine
 	aside     bool    // the cloud is one that this machine plays, or was set up for one change
 	toOwn     bool    // the hosts that the command names may have the secrets that are kept for them
+	near      bool    // the command names hosts, and all are of this machine or its networks
 	bare      bool    // the command speaks to an address that is a number, and nobody's name
 	same      bool    // what is written is a program under its own name
 }
@@ -189,16 +190,17 @@ type whereabouts struct {
 
 // beforehand is what is known before the call is read, of its folder and of earlier calls.
 type beforehand struct {
-	watch   *Watch
-	held    Held            // what is known of secrets that were read before
-	began   string          // the folder in which the call is made, if that is known
-	abroad  bool            // which is no folder of the work that the session began
-	branch  string          // that is checked out there, if that is known
-	moved   bool            // a command may have checked out another one
-	unkept  []string        // files of secrets there that the repository would take in: see act.Action
-	swept   *act.Swept      // what git clean would take there; nil if that is not known
-	private func() []string // files of secrets there, and below: see act.Action
-	stores  []act.Stores    // what is here of the data of projects, by their own files
+	watch    *Watch
+	held     Held              // what is known of secrets that were read before
+	began    string            // the folder in which the call is made, if that is known
+	abroad   bool              // which is no folder of the work that the session began
+	branch   string            // that is checked out there, if that is known
+	moved    bool              // a command may have checked out another one
+	unkept   []string          // files of secrets there that the repository would take in: see act.Action
+	swept    *act.Swept        // what git clean would take there; nil if that is not known
+	private  func() []string   // files of secrets there, and below: see act.Action
+	secretIn func(string) bool // of a file that is named, whether what stands in it is a secret: see act.Action
+	stores   []act.Stores      // what is here of the data of projects, by their own files
 }
 
 // filing is what the call's commands did to files and folders so far.

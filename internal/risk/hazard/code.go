@@ -1016,6 +1016,9 @@ func (p *program) judge(text string) taint {
 			}
 		}
 	}
+	if short && (talks || has(canHTTP) || p.fetches) && p.language != "python" && p.language != "js" {
+		p.sendsListed(text)
+	}
 	if has(canRun) && short {
 		p.report("code.process", 0, p.at)
 	}
@@ -1047,6 +1050,46 @@ var (
 // readsFiles are the ways in which languages that are read by their words take a file's content.
 var readsFiles = lazyregexp.New(`(?i)\b(?:file\.(?:read|open|binread)|io\.(?:read|open)|readfile|file_get_contents|fopen|slurp|open\s*[(\s]|read_file|readlines|get-content|readalltext|readallbytes|read_to_string|os\.readfile|ioutil\.readfile|files\.(?:read|lines|new)|filereader|fileinputstream)`)
 
+// sendsListed judges that a program which speaks to others lists a folder and reads what it finds: where a file of
+// secrets lies there that nothing names, or the folder is somebody's home, it sends that, too.
+func (p *program) sendsListed(text string) {
+	if p.private == nil || p.other || !listing.MatchString(text) || !readsFiles.MatchString(text) {
+		return
+	}
+	own := len(p.strings) > 0
+	c := &invocation{shell: p.apart(p.at)}
+	var folders []string
+	for i, t := range p.strings {
+		if h := hostOf(t.text); i < 64 && isURL(t.text) && h.kind() != "loopback" && h.kind() != "private" {
+			own = false
+		}
+		if s := t.text; i < 64 && s != "" && len(s) < 256 && !strings.ContainsAny(s, " \n:") && (strings.HasPrefix(s, ".") || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || listing.MatchString(t.callee)) {
+			folders = append(folders, s)
+		}
+	}
+	if own {
+		return
+	}
+	if len(folders) == 0 {
+		folders = []string{"."}
+	}
+	for _, folder := range folders {
+		if c.wide(folder) || c.takesAlong(folder) != 0 {
+			p.report("exfil.secret", 0.6, p.at)
+			return
+		}
+	}
+	if namesHome.MatchString(text) {
+		p.report("exfil.secret", 0.6, p.at)
+	}
+}
+
+var (
+	// listing is how languages list what lies in a folder, and namesHome how they say a home.
+	listing   = lazyregexp.New(`(?i)(?:\b|_)(?:read_?dir\w*|open_?dir|scan_?dir\w*|list_?(?:dir|files|directory|contents)\w*|each_child|children|entries|foreach|walk\w*|glob\w*|rglob|enumerate_?files\w*|get_?files|get-childitem|directory_?(?:iterator|files|contents)|recursivedirectoryiterator|filewalker|dir_walk|ls|lfs\.dir|find_?files?)\b`)
+	namesHome = lazyregexp.New(`(?i)homedir|home_dir|dir\.home|user_?home|\bhome\(\)|user\.home|env\W{1,4}home\b|getenv\W{1,4}home\b|expand_path\W{1,4}~`)
+)
+
 // walksTree are the ways to go through a whole tree; losesHome is a deletion of all that is
 // somebody's, by one of the names that languages have for it.
 var (
@@ -1055,7 +1098,7 @@ var (
 )
 
 // allVariables is the whole environment, in which most tokens stand.
-var allVariables = lazyregexp.New(`dict\(os\.environ|os\.environ\)|os\.environ\.(?:items|copy|values)\(|(?:process|Bun|import\.meta)\.env\s*[,)}]|Deno\.env\.toObject|%ENV\b|\bENV\.(?:to_h|to_a|to_hash|inspect|map|each|values)|\$_ENV\b[^\[]|getenv\(\)`)
+var allVariables = lazyregexp.New(`dict\(os\.environ|os\.environ\)|os\.environ\.(?:items|copy|values)\(|(?:process|Bun|import\.meta)\.env\s*[,)}]|Deno\.env\.toObject|\bDotenv\.(?:parse|load)\b[^\n;]{0,40}\.(?:to_|inspect|map)|credentials\.(?:config|to_h|as_json)\b|%ENV\b|\bENV\.(?:to_h|to_a|to_hash|inspect|map|each|values)|\$_ENV\b[^\[]|getenv\(\)`)
 
 // joinedPaths reads names that stand one after the other as one path in a home directory:
 // join(home, ".aws", "credentials").

@@ -128,14 +128,14 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	defer c.entersOther()()
 	s.watched(args, in)
 	defer c.runsOn()()
-	before, aside, bare, toOwn := s.rehearsed, s.aside, s.bare, s.toOwn
+	before, aside, bare, toOwn, near := s.rehearsed, s.aside, s.bare, s.toOwn, s.near
 	if c.tunnels() {
 		s.tunnelled = true
 		c.leadsElsewhere()
 	}
 	s.lingers = s.lingers || c.waits()
-	s.rehearsed, s.aside, s.bare, s.toOwn = c.rehearses(), c.standsAside(), false, c.tellsItsOwn()
-	defer func() { s.rehearsed, s.aside, s.bare, s.toOwn = before, aside, bare, toOwn }()
+	s.rehearsed, s.aside, s.bare, s.toOwn, s.near = c.rehearses(), c.standsAside(), false, c.tellsItsOwn(), c.tellsNear()
+	defer func() { s.rehearsed, s.aside, s.bare, s.toOwn, s.near = before, aside, bare, toOwn, near }()
 	defer s.reads(in)()
 	prints := c.uses()
 	c.carries()

@@ -276,7 +276,7 @@ func (c *invocation) copied(p string) flow {
 	}
 	f := normalPath(p)
 	pl := placeOf(f.text)
-	out := flow{taint: fromFile}
+	out := flow{taint: fromFile | c.unnamed(flow{text: p, known: true})}
 	if pl.read >= 0.3 {
 		out.taint |= fromSecret | fromPlace
 	}

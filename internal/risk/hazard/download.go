@@ -286,7 +286,7 @@ func (c *invocation) upload(o string, f flow, drops bool) {
 			c.report("exfil.upload", 0, c.at)
 		}
 	case file != "":
-		r := c.readFile(flow{text: file, known: f.known})
+		r := c.readFile(flow{text: file, known: f.known, taint: f.taint & namesAlong})
 		f.taint |= r.taint
 		c.report("exfil.upload", 0, c.at)
 	}

@@ -118,7 +118,7 @@ func (s *shell) readFile(w flow) flow {
 	}
 	f := normalPath(p)
 	pl := placeOf(f.text)
-	out := flow{taint: fromFile | w.taint}
+	out := flow{taint: fromFile | w.taint | s.unnamed(flow{text: p, taint: w.taint})}
 	if pl.name != "" && pl.reads != "" {
 		s.report(pl.reads, pl.read, s.at)
 		if pl.read >= 0.3 {

@@ -42,6 +42,7 @@ func (c *invocation) find() flow {
 		}
 	}
 	out.text = everything
+	out.taint |= c.findsAlong(starts, c.args[k:])
 	for _, s := range starts { // of other work, too, what is done to it counts as done to all
 		if place, kept := c.holdsWork(s, filtered(c.args[k:])); kept && !picksMadeAnew(c.args[k:]) {
 			everything = place + "/*"

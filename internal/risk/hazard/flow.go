@@ -36,6 +36,7 @@ const (
 	fromAlong                      // holds a folder with files of secrets that nothing named
 	fromFilter                     // a filter has made another text of it, which is not known
 	fromOutput                     // a program printed it that may tell what is nobody else's
+	namesAlong                     // the names of files, among them such of secrets that nothing named
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero
@@ -128,7 +129,7 @@ func (s *shell) sent(f flow, at span) {
 	switch {
 	case f.taint&fromSecret != 0, f.taint&fromTyped != 0 && !s.toOwn:
 		s.report("exfil.secret", 0, at)
-	case f.taint&fromAlong != 0:
+	case f.taint&fromAlong != 0 && !s.near:
 		s.report("exfil.secret", 0.6, at)
 	case f.taint&fromSystem != 0:
 		s.report("exfil.bulk", 0, at)

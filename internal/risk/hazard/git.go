@@ -36,6 +36,8 @@ func (c *invocation) git() flow {
 			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
 		case t == "archive" || t == "bundle":
 			return c.packs(c.args[i+1:])
+		case t == "ls-files" && c.names("-o", "--others", "-i", "--ignored") && !c.names("--exclude-standard"):
+			return flow{taint: fromTree | c.listsAlong(".", true)}
 		case listed("ls-files ls-tree status worktree", t):
 			return flow{taint: fromTree}
 		case listed("diff log show format-patch cat-file blame grep stash", t):

@@ -126,6 +126,16 @@ func (c *invocation) tellsItsOwn() bool {
 	return len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h host) bool { return !c.held.own(h) })
 }
 
+// tellsNear reports whether a command names hosts, and all of them are this machine or in its networks. Behind a
+// tunnel it is another one.
+func (c *invocation) tellsNear() bool {
+	if c.private == nil || c.tunnelled {
+		return false
+	}
+	hosts := c.hostsTold()
+	return len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h host) bool { return h.kind() != "loopback" && h.kind() != "private" })
+}
+
 // logsIn reports whether a word says by what a program logs in.
 func (c *invocation) logsIn(i int) bool {
 	option := c.optionOf(i)
@@ -143,6 +153,9 @@ func (c *invocation) hostsTold() (hosts []host) {
 		t := a.text
 		if option, v, ok := strings.Cut(t, "="); ok && strings.HasPrefix(option, "--") {
 			t = v
+		}
+		if httpClients[c.name] && listed("-F --form -d --data --data-raw --data-binary --data-urlencode --json -H --header", c.optionOf(i)) {
+			continue // what is said to them
 		}
 		told := listed("-h --host --hostname --server --url --endpoint --endpoint-url --broker", c.optionOf(i))
 		if strings.HasPrefix(t, "-") || strings.ContainsAny(t, " \n") {
@@ -289,15 +302,102 @@ func (c *invocation) readsAlong() (t taint) {
 		return 0
 	}
 	for _, a := range c.args[:min(len(c.args), 16)] {
-		if !strings.ContainsAny(a.text, "*?") || strings.HasPrefix(a.text, "-") {
-			continue
+		if !strings.HasPrefix(a.text, "-") {
+			t |= c.unnamed(a)
 		}
-		pattern := normalPath(c.from(a.text)).text
+	}
+	return t
+}
+
+// unnamed is what lies under a word, by what stands in files: one whose name tells nothing holds a secret, or
+// one of those that do is among what a pattern, or a listing, gives. All of a home is such.
+func (s *shell) unnamed(w flow) taint {
+	p := w.text
+	switch {
+	case s.private == nil || s.other:
+		return 0
+	case w.taint&namesAlong != 0:
+		return fromAlong
+	case p == "" || len(p) > 512 || strings.ContainsAny(p, "$`:\n"):
+		return 0
+	}
+	at := p
+	if q := s.from(p); q != "" {
+		at = q
+	}
+	at = normalPath(at).text
+	if !strings.ContainsAny(p, "*?[") {
+		if s.secretIn != nil && !strings.HasSuffix(p, "/") {
+			if !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "~") {
+				p = path.Join(s.went, p)
+			}
+			if s.secretIn(p) {
+				return fromAlong
+			}
+		}
+		return 0
+	}
+	if strings.HasSuffix(at, "/*") && (s.wide(strings.TrimRight(at, "/*")) || somebodysHome(strings.TrimRight(at, "/*"))) {
+		return fromAlong
+	}
+	for _, file := range s.private() {
+		if s.matches(at, normalPath(file).text) {
+			return fromAlong
+		}
+	}
+	return 0
+}
+
+// matches reports whether a pattern is true of a file: a shell's one of what lies in a folder and does not begin
+// with a dot, unless the pattern does; a program's own of all that lies below.
+func (s *shell) matches(pattern, file string) bool {
+	name := path.Base(file)
+	hidden := strings.HasPrefix(name, ".") && !strings.HasPrefix(path.Base(pattern), ".")
+	if ok, _ := path.Match(strings.ReplaceAll(path.Base(pattern), "**", "*"), name); !ok || hidden && !s.coded {
+		return false
+	}
+	dir := strings.TrimRight(strings.TrimSuffix(path.Dir(pattern), "/**"), "/")
+	return path.Dir(file) == dir || (s.coded || strings.Contains(pattern, "**")) && strings.HasPrefix(file, dir+"/")
+}
+
+// listsAlong says of the names in a folder that is listed that such of files of secrets are among them.
+func (c *invocation) listsAlong(folder string, hidden bool) taint {
+	folder = strings.TrimSuffix(folder, "/")
+	if c.private != nil && (c.unnamed(flow{text: folder + "/*", known: true}) != 0 || hidden && c.unnamed(flow{text: folder + "/.*", known: true}) != 0) {
+		return namesAlong
+	}
+	return 0
+}
+
+// findsAlong says the same of what find gives: of all that lies below, or of what has one of the names that it
+// looks for.
+func (c *invocation) findsAlong(starts []string, conditions []flow) taint {
+	if c.private == nil || c.other || c.name != "find" {
+		return 0
+	}
+	if len(starts) == 0 {
+		starts = []string{"."}
+	}
+	var wanted []string
+	for i, a := range conditions[:max(0, len(conditions)-1)] {
+		if listed("-name -iname -path -ipath -wholename", a.text) && (i == 0 || !listed("! -not", conditions[i-1].text)) {
+			wanted = append(wanted, path.Base(conditions[i+1].text))
+		}
+	}
+	for _, start := range starts {
+		if len(wanted) == 0 && (c.wide(start) || c.takesAlong(start) != 0) {
+			return namesAlong
+		}
+		at := start
+		if q := c.from(start); q != "" {
+			at = q
+		}
 		for _, file := range c.private() {
 			file = normalPath(file).text
-			ok, _ := path.Match(path.Base(pattern), path.Base(file))
-			if hidden := strings.HasPrefix(path.Base(file), ".") && !strings.HasPrefix(path.Base(pattern), "."); ok && !hidden && path.Dir(pattern) == path.Dir(file) {
-				return fromAlong
+			for _, pattern := range wanted {
+				if ok, _ := path.Match(pattern, path.Base(file)); ok && strings.HasPrefix(file, strings.TrimSuffix(normalPath(at).text, "/")+"/") {
+					return namesAlong
+				}
 			}
 		}
 	}

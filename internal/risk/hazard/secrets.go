@@ -185,7 +185,7 @@ func (s *shell) leaked(t taint, tells bool) {
 	switch {
 	case t&fromPlace != 0, tells && t&fromSecret != 0 && t&(fromFile|fromKeeper) != 0:
 		s.report("exfil.secret", 0, s.at)
-	case tells && t&fromSecret != 0, t&fromAlong != 0:
+	case tells && t&fromSecret != 0, t&fromAlong != 0 && !s.near:
 		s.report("exfil.secret", 0.6, s.at)
 	}
 }
@@ -353,12 +353,13 @@ func (c *invocation) holds(name string) taint {
 	if f, ok := c.getFile(name); ok {
 		return f.taint
 	}
+	t := c.unnamed(flow{text: name, known: true})
 	for _, p := range []string{name, c.from(name), globbedKeys(name)} {
 		if pl := placeOf(normalPath(p).text); p != "" && pl.read >= 0.3 && pl.reads != "" {
 			return fromFile | fromSecret | fromPlace
 		}
 	}
-	return fromFile
+	return fromFile | t
 }
 
 // clientReads is what the files hold that a client of a database is told to read on this machine:

@@ -108,13 +108,18 @@ func (c *invocation) loses(words []flow) {
 
 // lists is ls: of a wide place it gives the names of all.
 func (c *invocation) lists() flow {
-	_, rest := c.split()
+	options, rest := c.split()
+	hidden, along := has(options, "-a", "-A", "--all", "--almost-all", "-f"), taint(0)
+	if len(rest) == 0 {
+		along = c.listsAlong(".", hidden)
+	}
 	for _, a := range rest {
+		along |= c.listsAlong(a.text, hidden)
 		if c.holdsKeys(a.text) {
 			return flow{taint: fromSecret | fromPlace} // the names of what lies there
 		}
 		if c.wide(a.text) {
-			return flow{text: strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/") + "/*"}
+			return flow{text: strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/") + "/*", taint: along}
 		}
 		if place, pattern := strings.CutSuffix(a.text, "/*"); pattern {
 			if _, kept := c.holdsWork(place, false); kept {
@@ -123,9 +128,9 @@ func (c *invocation) lists() flow {
 		}
 	}
 	if len(rest) == 0 && c.wide(c.cwd) {
-		return flow{text: strings.TrimSuffix(c.cwd, "/") + "/*"}
+		return flow{text: strings.TrimSuffix(c.cwd, "/") + "/*", taint: along}
 	}
-	return flow{taint: fromTree}
+	return flow{taint: fromTree | along}
 }
 
 // trash is a program that takes away whatever it is given.

@@ -99,7 +99,7 @@ var calls = func() map[string]string {
 		"names":     "os.listdir os.scandir fs.readdir fs.readdirSync",
 		"walk":      "os.walk os.fwalk",
 		"glob":      "glob.glob glob.iglob glob.sync",
-		"env":       "os.getenv os.environ.get os.environ.pop",
+		"env":       "os.getenv os.environ.get os.environ.pop decouple.config Deno.env.get",
 		"module":    "__import__ importlib.import_module require import createRequire",
 		"attribute": "getattr Reflect.get object.__getattribute__ type.__getattribute__ inspect.getattr_static",
 		"getter":    "operator.attrgetter operator.itemgetter",
@@ -113,7 +113,8 @@ var calls = func() map[string]string {
 		"stream":    "multiprocessing.connection.Client telnetlib.Telnet websocket.create_connection websockets.connect websockets.sync.client.connect websocket.WebSocketApp WebSocket ws ws.WebSocket socket.io-client socket.io-client.io socketio.Client paho.mqtt.client.Client mqtt.connect ioredis redis.Redis",
 		"resolve":   "dns.resolver.resolve dns.resolver.query dns.resolver.Resolver().resolve dns.resolveTxt dns.promises.resolveTxt dns.resolve dns.resolveAny socket.gethostbyname_ex",
 		"secrets":   "netrc.netrc",
-		"dotenv":    "dotenv.dotenv_values",
+		"kept":      "keyring.get_password keyring.get_credential google.auth boto3.Session().get_credentials boto3.session.Session().get_credentials botocore.session.Session().get_credentials botocore.session.get_session().get_credentials",
+		"dotenv":    "dotenv.dotenv_values dotenv.config",
 		"connect":   "socket.create_connection net.connect net.createConnection tls.connect",
 		"http":      "http.client.HTTPConnection http.client.HTTPSConnection httplib.HTTPConnection httplib.HTTPSConnection",
 		"ftp":       "ftplib.FTP ftplib.FTP_TLS",
@@ -839,8 +840,19 @@ func (w *walker) speaks(d deed) (*value, bool) {
 		return answer, true
 	case "secrets":
 		return gives(`cat "$HOME"/.netrc`), true
+	case "kept": // as the program gives it out that keeps it
+		switch {
+		case strings.HasPrefix(d.what, "keyring."):
+			return gives("secret-tool lookup service " + d.first.word()), true
+		case strings.HasPrefix(d.what, "google."):
+			return listOf([]*value{gives("gcloud auth print-access-token"), nothing}), true
+		}
+		return gives("aws configure get aws_secret_access_key"), true
 	case "dotenv":
-		file := d.is(0, "dotenv_path")
+		file := d.option("dotenv_path", "path")
+		if !file.some() && len(d.is(0).names) == 0 {
+			file = d.is(0)
+		}
 		if !file.some() {
 			file = text(".env")
 		}

@@ -588,6 +588,11 @@ func (w *walker) eval(n *node, depth int) *value {
 		return w.call(n, depth)
 	}
 	last := nothing
+	if n.text == "if" && len(n.kids) == 2 { // what is taken where it is so
+		v := w.eval(n.kids[0], depth)
+		w.eval(n.kids[1], depth)
+		return v
+	}
 	for _, kid := range n.kids {
 		if v := w.eval(kid, depth); !last.some() && last.what == "" {
 			last = v
@@ -660,8 +665,10 @@ func (w *walker) attribute(v *value, name string) *value {
 		if from := visited(full); from != "" {
 			return gives(from)
 		}
-		if of, ok := strings.CutPrefix(full, "process.env."); ok {
-			return w.variable(of)
+		for _, settings := range []string{"process.env.", "Bun.env.", "django.conf.settings."} {
+			if of, ok := strings.CutPrefix(full, settings); ok {
+				return w.variable(of)
+			}
 		}
 		return &value{what: full}
 	case name == "constructor" && (v.f != nil || v.of == "constructor"):
@@ -670,6 +677,11 @@ func (w *walker) attribute(v *value, name string) *value {
 		return &value{of: "constructor"}
 	case name == "pid" && v.of == "process":
 		return v
+	case v.of == "dotenv" && w.language == "js":
+		if name == "parsed" {
+			return v
+		}
+		return setting(v, name)
 	case v.of == "buffer":
 		return &value{of: "bound", where: v, names: []string{name}}
 	case v.of == "visit":

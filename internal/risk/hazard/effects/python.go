@@ -688,7 +688,7 @@ func (p *python) element(first *node) *node {
 	for p.word("for") || p.word("async") || p.word("if") {
 		p.takeWord("async")
 		if p.takeWord("if") {
-			first = one(anything, "or", first, p.expression(2))
+			first = one(anything, "if", first, p.expression(2))
 			continue
 		}
 		p.takeWord("for")
