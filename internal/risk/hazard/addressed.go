@@ -1,8 +1,11 @@
 package hazard
 
 import (
+	"path"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // What stands in an address goes to whoever has it, also where a program only fetches from there. A login
@@ -104,6 +107,74 @@ func (c *invocation) givesPlaces() {
 			c.report("exfil.upload", passing, c.at)
 		}
 	}
+}
+
+// carriesInto notes, of a program of which nothing else is known, that what a place of secrets holds may be in the
+// files that it names beside that place, whatever it calls them, and that whoever sends one is asked.
+func (c *invocation) carriesInto() {
+	if !carriesOn[c.name] && (c.byOtherMeans() || handlers[c.name] != nil || compilers[c.name] || browsers[c.name]) {
+		return
+	}
+	var names []string
+	secret := false
+	for i, a := range append(c.args[:len(c.args):len(c.args)], c.in) {
+		last := i == len(c.args)
+		if len(names) > maxWords || len(a.text) > 4<<10 || !last && (c.isOwnKey(i) || c.takesCredential(i) || envOption.MatchString(c.optionOf(i))) {
+			continue
+		}
+		for j, word := range strings.FieldsFunc(a.text, inOrders) {
+			switch {
+			case strings.HasPrefix(word, "-") || strings.Contains(word, "://") || strings.ContainsAny(word, "*$"):
+			case strings.HasPrefix(path.Base(word), ".env") && strings.Contains(word, "example"), last && j > maxWords:
+			case c.holds(word)&fromPlace != 0:
+				secret = true
+			case strings.ContainsAny(word, "./") && strings.Trim(word, "./") != "", !last && word == a.text && i > 0 && c.holds(c.args[i-1].text)&fromPlace != 0:
+				names = append(names, before(word, ':'))
+			}
+		}
+	}
+	if !secret {
+		return
+	}
+	if c.name == "split" || c.name == "csplit" {
+		names = append(names, c.pieces()...)
+	}
+	for _, name := range names {
+		if name = scriptName(name); name != "" {
+			c.keeps(Along(name))
+		}
+	}
+}
+
+// envOption is an option by whose name a program is told which variables it has.
+var envOption = lazyregexp.New(`^-[a-z-]*env[a-z-]*$`)
+
+// carriesOn are programs that others say something of, and that put one file into another by what they are ordered.
+var carriesOn = set("ansible sqlite3 duckdb ed ex vim vi nvim emacs ffmpeg magick convert split csplit")
+
+// inOrders reports whether a character stands between the words of an order that a program is given as one text.
+func inOrders(r rune) bool { return strings.ContainsRune(" \t\n=<>(),;|\"'`", r) }
+
+// pieces are the first names of what split makes, as it calls them.
+func (c *invocation) pieces() (names []string) {
+	prefix := "x"
+	if c.name == "csplit" {
+		prefix = "xx"
+	}
+	_, rest := c.split()
+	if v := c.optionValues("-f --prefix"); len(v) > 0 {
+		prefix = v[0]
+	} else if c.name == "split" && len(rest) > 1 {
+		prefix = rest[len(rest)-1].text
+	}
+	for _, second := range "abcdefgh01234567" {
+		first := "a"
+		if second < 'a' {
+			first = "0"
+		}
+		names = append(names, prefix+first+string(second))
+	}
+	return names
 }
 
 // sendsByName are programs that send what they are given to a service that they know by themselves.

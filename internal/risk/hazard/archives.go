@@ -50,6 +50,9 @@ func (c *invocation) archive() flow {
 			out.taint |= f.taint &^ fromFile
 		}
 		out.taint |= c.takesAlong(t)
+		if c.carriedInto(t) {
+			out.taint |= fromAlong
+		}
 	}
 	if c.packsUp() {
 		out.taint |= fromFile

@@ -1086,7 +1086,7 @@ func (p *program) sendsListed(text string) {
 
 var (
 	// listing is how languages list what lies in a folder, and namesHome how they say a home.
-	listing   = lazyregexp.New(`(?i)(?:\b|_)(?:read_?dir\w*|open_?dir|scan_?dir\w*|list_?(?:dir|files|directory|contents)\w*|each_child|children|entries|foreach|walk\w*|glob\w*|rglob|enumerate_?files\w*|get_?files|get-childitem|directory_?(?:iterator|files|contents)|recursivedirectoryiterator|filewalker|dir_walk|ls|lfs\.dir|find_?files?)\b`)
+	listing   = lazyregexp.New(`(?i)(?:\b|_)(?:read_?dir\w*|open_?dir|scan_?dir\w*|list[._]?(?:dir|files|directory|contents)\w*|each_child|children|entries|foreach|walk\w*|glob\w*|rglob|enumerate_?files\w*|get_?files|get-childitem|directory_?(?:iterator|files|contents)|recursivedirectoryiterator|filewalker|dir_walk|ls|lfs\.dir|find_?files?)\b`)
 	namesHome = lazyregexp.New(`(?i)homedir|home_dir|dir\.home|user_?home|\bhome\(\)|user\.home|env\W{1,4}home\b|getenv\W{1,4}home\b|expand_path\W{1,4}~`)
 )
 

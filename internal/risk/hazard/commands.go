@@ -221,6 +221,7 @@ var (
 // makes notes which files are made of which others, so that it is known what is in them when
 // a later call sends them.
 func (c *invocation) makes() {
+	c.carriesInto()
 	suffix := suffixes[c.name]
 	if !packers[c.name] && !converters[c.name] && suffix == "" {
 		return

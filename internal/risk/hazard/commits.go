@@ -84,6 +84,9 @@ func (c *invocation) recorded(verb string, args []flow) (told taint) {
 		case strings.HasPrefix(t, "-"):
 		case listed("add stage commit ci hash-object addremove import stash", verb):
 			told |= c.lying(t)
+			if verb == "hash-object" { // which asks nobody what the file is called
+				told |= c.holds(t) & (fromSecret | fromPlace)
+			}
 			c.copiesInto(t)
 		}
 	}

@@ -36,10 +36,16 @@ func (c *invocation) git() flow {
 			return c.invoke(c.args[i+1:], flow{}, c.wrap+1)
 		case t == "archive" || t == "bundle":
 			return c.packs(c.args[i+1:])
-		case t == "ls-files" && c.names("-o", "--others", "-i", "--ignored") && !c.names("--exclude-standard"):
+		case t == "ls-files" && !c.names("--exclude-standard") && slices.ContainsFunc(c.args, func(a flow) bool {
+			return listed("--others --ignored", a.text) || len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.ContainsAny(a.text, "oi")
+		}):
 			return flow{taint: fromTree | c.listsAlong(".", true)}
 		case listed("ls-files ls-tree status worktree", t):
 			return flow{taint: fromTree}
+		case t == "stash" && c.names("show", "apply") && c.stashedAlong:
+			return flow{taint: fromFile | fromAlong}
+		case t == "stash" && c.names("-u", "--include-untracked", "-a", "--all") && !c.names("show", "list", "pop", "drop"):
+			c.stashedAlong = c.stashedAlong || c.takesAlong(".") != 0
 		case listed("diff log show format-patch cat-file blame grep stash", t):
 			return c.shownBy(c.args[i+1:])
 		case isLogin(t):

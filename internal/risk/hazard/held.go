@@ -261,6 +261,9 @@ func (c *invocation) takesAlong(folder string) (t taint) {
 		at = q
 	}
 	at = normalPath(strings.TrimSuffix(strings.TrimSuffix(at, "*"), "/")).text
+	if path.Base(at) == ".git" && c.recordedSecret != 0 {
+		return fromAlong
+	}
 	if at == "" || c.private == nil || c.other || strings.ContainsAny(folder, "$`:") {
 		return 0
 	}
@@ -314,6 +317,8 @@ func (c *invocation) readsAlong() (t taint) {
 func (s *shell) unnamed(w flow) taint {
 	p := w.text
 	switch {
+	case s.carriedInto(p):
+		return fromAlong
 	case s.private == nil || s.other:
 		return 0
 	case w.taint&namesAlong != 0:
@@ -348,6 +353,25 @@ func (s *shell) unnamed(w flow) taint {
 	return 0
 }
 
+// carriedInto reports whether an earlier command of the call may have put what a place of secrets holds into a file,
+// or into a folder that it lies in.
+func (s *shell) carriedInto(p string) bool {
+	for range maxLookedUp {
+		name := scriptName(p)
+		if len(s.keptIn) == 0 || name == "" {
+			return false
+		}
+		if slices.Contains(s.keptIn, Along(name)) {
+			return true
+		}
+		p = path.Dir(p)
+	}
+	return false
+}
+
+// maxLookedUp is how many folders around a file are looked at.
+const maxLookedUp = 4
+
 // matches reports whether a pattern is true of a file: a shell's one of what lies in a folder and does not begin
 // with a dot, unless the pattern does; a program's own of all that lies below.
 func (s *shell) matches(pattern, file string) bool {
@@ -372,7 +396,13 @@ func (c *invocation) listsAlong(folder string, hidden bool) taint {
 // findsAlong says the same of what find gives: of all that lies below, or of what has one of the names that it
 // looks for.
 func (c *invocation) findsAlong(starts []string, conditions []flow) taint {
-	if c.private == nil || c.other || c.name != "find" {
+	if c.private == nil || c.other {
+		return 0
+	}
+	if c.name != "find" { // fd, which is told a pattern first, and leaves out what is hidden
+		if c.names("-H", "--hidden", "-u", "--unrestricted", "-uu", "-HI", "-IH") && !c.names("-e", "--extension") && !slices.ContainsFunc(starts, func(s string) bool { return strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") }) {
+			return c.listsAlong(".", true)
+		}
 		return 0
 	}
 	if len(starts) == 0 {

@@ -23,6 +23,7 @@ type leaving struct {
 	gone           []string                  // files that are sent, by their names
 	pushed         bool                      // a repository was sent
 	recordedSecret taint                     // of what was put into a repository and is secret
+	stashedAlong   bool                      // a stash was made of files of secrets that nothing named, too
 }
 
 // leaks judges that a command that speaks to others is given what a place of secrets holds, or that

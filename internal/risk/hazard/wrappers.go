@@ -53,6 +53,9 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 			skip--
 			continue
 		}
+		if c.name == "script" && slices.ContainsFunc(c.args[i:], func(a flow) bool { return strings.HasPrefix(a.text, "-") && strings.HasSuffix(a.text, "c") }) {
+			continue // the file that it writes, before the command
+		}
 		break
 	}
 	elevates := c.name == "sudo" || c.name == "doas" || c.name == "pkexec"
@@ -62,7 +65,11 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 		c.report("priv.sudo", 0, c.at)
 	}
 	if code != "" {
-		return c.inside(code), true
+		out = c.inside(code)
+		if c.name == "script" && out.taint&fromSecret != 0 {
+			c.typescript(out)
+		}
+		return out, true
 	}
 	if i >= len(c.args) {
 		if elevates {
@@ -98,6 +105,18 @@ func (c *invocation) wrapper(o options) (out flow, done bool) {
 		return out, true
 	}
 	return c.invoke(args, c.in, c.wrap+1), true
+}
+
+// typescript notes that script writes what a command prints into the file that it is given.
+func (c *invocation) typescript(printed flow) {
+	printed.known = false
+	name := "typescript"
+	for i, a := range c.args {
+		if !strings.HasPrefix(a.text, "-") && !strings.HasSuffix(c.optionOf(i), "c") {
+			name = a.text
+		}
+	}
+	c.writeFile(flow{text: name, known: true}, printed, false)
 }
 
 // parallel is the script that parallel makes of its words: a shell reads the command once more,

@@ -90,15 +90,16 @@ var calls = func() map[string]string {
 		"buffer":    "io.StringIO io.BytesIO StringIO.StringIO",
 		"table":     "str.maketrans bytes.maketrans string.maketrans",
 		"pack":      "struct.pack",
+		"archive":   "shutil.make_archive",
 		"input":     "input raw_input",
 		"decode64":  "base64.b64decode base64.standard_b64decode base64.urlsafe_b64decode base64.decodebytes base64.decodestring atob",
 		"decodehex": "bytes.fromhex bytearray.fromhex binascii.unhexlify binascii.a2b_hex",
 		"char":      "chr String.fromCharCode String.fromCodePoint unichr",
 		"codec":     "codecs.decode codecs.getdecoder",
 		"map":       "map filter",
-		"names":     "os.listdir os.scandir fs.readdir fs.readdirSync",
+		"names":     "os.listdir os.scandir fs.readdir fs.readdirSync Deno.readDir Deno.readDirSync",
 		"walk":      "os.walk os.fwalk",
-		"glob":      "glob.glob glob.iglob glob.sync",
+		"glob":      "glob.glob glob.iglob glob.sync glob.globSync fast-glob fast-glob.sync fast-glob.globSync globby globby.globby globby.globbySync tinyglobby.glob tinyglobby.globSync",
 		"env":       "os.getenv os.environ.get os.environ.pop decouple.config Deno.env.get",
 		"module":    "__import__ importlib.import_module require import createRequire",
 		"attribute": "getattr Reflect.get object.__getattribute__ type.__getattribute__ inspect.getattr_static",
@@ -696,7 +697,18 @@ func (w *walker) handlesFiles(d deed) (*value, bool) {
 	case "chown":
 		w.path("chown "+words(d.is(1, "uid")), d.first)
 	case "open":
-		return w.open(d.first, d.is(1, "mode", "flags")), true
+		file := w.open(d.first, d.is(1, "mode", "flags"))
+		if mode, _ := d.is(1, "mode").known(); (d.what == "zipfile.ZipFile" || d.what == "tarfile.open") && strings.ContainsAny(mode, "wxa") {
+			return &value{of: "archive", where: d.first}, true
+		}
+		return file, true
+	case "archive":
+		kind, _ := d.is(1, "format").known()
+		root := d.is(2, "root_dir", "base_dir")
+		if !root.some() {
+			root = text(".")
+		}
+		w.does("zip -r " + join(d.first, text("."+kind)).word() + " " + root.word())
 	case "input":
 		s, ok := w.with.Input.value().known()
 		if line, _, _ := strings.Cut(s, "\n"); ok {

@@ -37,6 +37,14 @@ func (w *walker) method(on *value, name string, a arguments, depth int) (v *valu
 			w.path(": >", on.where)
 		}
 		return on, true
+	case "archive":
+		switch name {
+		case "write", "add", "mkdir":
+			w.does("zip -r " + on.where.word() + " " + first.word())
+		case "writestr":
+			w.write(on.where, content(a.is(1, "data")), ">>")
+		}
+		return on, true
 	case "visit":
 		return on, true
 	case "input":
