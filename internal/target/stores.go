@@ -50,8 +50,8 @@ func Stores(a *act.Action, folder string) (all []act.Stores) {
 // mayEmpty and keepers are a quick look for a call that may take data away, by a program that has some:
 // keepers are words of such programs' names.
 var (
-	mayEmpty = lazyregexp.New(`(?i)reset|drop|flush|truncat|delete|fresh|wipe|purge|setup|rollback|downgrade|undo|\bzero\b|volume|\brm\b|schema`)
-	keepers  = set("psql pg_restore mysql mysqladmin mariadb mongo mongosh redis valkey sqlcmd usql clickhouse dropdb rails rake prisma sqlx dbmate diesel artisan manage django mix knex sequelize drizzle docker podman nerdctl")
+	mayEmpty = lazyregexp.New(`(?i)reset|drop|clean|flush|truncat|delete|fresh|wipe|purge|setup|rollback|downgrade|undo|\bzero\b|volume|\brm\b|schema`)
+	keepers  = set("psql pg_restore mysql mysqladmin mariadb mongo mongosh redis valkey sqlcmd usql clickhouse dropdb rails rake prisma sqlx dbmate diesel artisan manage django mix knex sequelize drizzle docker podman nerdctl flyway flywayClean liquibase dropAll")
 )
 
 // mayTake reports whether a text may be of a call that takes data away.
@@ -160,6 +160,8 @@ var programSettings = []struct {
 	{[]string{"manage.py", "django-admin"}, nil, (*project).django},
 	{[]string{"mix"}, nil, func(p *project) { p.texts("config/dev.exs") }},
 	{[]string{"knex"}, nil, func(p *project) { p.texts("knexfile.js", "knexfile.ts", "knexfile.cjs", "knexfile.mjs") }},
+	{[]string{"flyway", "liquibase"}, nil, (*project).spring},
+	{[]string{"sqlcmd"}, nil, (*project).dotnet},
 	{[]string{"drizzle-kit"}, nil, func(p *project) { p.texts("drizzle.config.ts", "drizzle.config.js") }},
 }
 
@@ -410,6 +412,44 @@ func (p *project) putIn(code string) string {
 	return "1"
 }
 
+// springFiles are the settings that Spring develops with; those of a stage that is in use are not among them.
+var springFiles = []string{"application.yml", "application.yaml", "application.properties", "application-dev.yml", "application-dev.properties", "application-local.yml", "application-local.properties"}
+
+// spring looks at the databases in the settings of Spring: every address of one that stands there counts.
+func (p *project) spring() {
+	for _, name := range springFiles {
+		if text, ok := p.read("src/main/resources/" + name); ok {
+			for _, m := range databaseAddress.FindAllString(text, 64) {
+				p.address(m)
+			}
+		}
+	}
+}
+
+// dotnetAddress is where a connection of .NET's leads, and dotnetName the database that it names.
+var (
+	dotnetAddress = lazyregexp.New(`(?i)\b(?:server|data source|addr|address)\s*=\s*(?:tcp:)?([^;,"\\]+)`)
+	dotnetName    = lazyregexp.New(`(?i)\b(?:database|initial catalog)\s*=\s*([^;"]+)`)
+)
+
+// dotnet looks at the databases in the settings that .NET develops with.
+func (p *project) dotnet() {
+	for _, name := range []string{"appsettings.json", "appsettings.Development.json"} {
+		text, ok := p.read(name)
+		if !ok {
+			continue
+		}
+		for _, m := range dotnetAddress.FindAllStringSubmatch(text, 64) {
+			p.host(strings.TrimSpace(m[1]))
+		}
+		for _, m := range dotnetName.FindAllStringSubmatch(text, 64) {
+			if p.away = p.away || hazard.SaysInUse(m[1]); !p.away {
+				p.names = append(p.names, strings.TrimSpace(m[1]))
+			}
+		}
+	}
+}
+
 // sequelize looks at what Sequelize develops with.
 func (p *project) sequelize() {
 	text, ok := p.read("config/config.json")
@@ -516,7 +556,7 @@ func (p *project) compose() {
 }
 
 // engine is how databases are called, as services and as images.
-var engine = lazyregexp.New(`(?i)^["']?(?:[\w.-]+/)*(?:db|database|postgres|postgresql|postgis|pgvector|timescaledb|pg|mysql|mariadb|percona|mongo|mongodb|redis|valkey|clickhouse|mssql|cockroach|cassandra)(?:[-:_@][\w.@:-]*)?["']?$`)
+var engine = lazyregexp.New(`(?i)^["']?(?:[\w.-]+/)*(?:db|database|postgres|postgresql|postgis|pgvector|timescaledb|pg|mysql|mariadb|percona|mongo|mongodb|redis|valkey|clickhouse|mssql|cockroach|cassandra|kafka|cp-kafka|redpanda|rabbitmq|nats)(?:[-:_@][\w.@:-]*)?["']?$`)
 
 // composeName is the name that compose gives to a project, by its folder's.
 func composeName(folder string) string {

@@ -26,6 +26,10 @@ func (c *invocation) speaksToHere() bool {
 			return false
 		case (option == "-h" || option == "--host") && !joined && i+1 < len(c.args):
 			value = c.args[i+1].text
+		case toldServer[c.name] && (option == "-S" || option == "--server") && !joined && i+1 < len(c.args):
+			value = serverHost(c.args[i+1].text)
+		case toldServer[c.name] && (option == "-S" || option == "--server") || toldServer[c.name] && strings.HasPrefix(a.text, "-S"):
+			value = serverHost(strings.TrimPrefix(value, a.text[:2]))
 		case option == "--host" && joined:
 		case strings.HasPrefix(a.text, "-h") && !strings.HasPrefix(a.text, "--") && len(a.text) > 2:
 			value = a.text[2:]
@@ -38,6 +42,93 @@ func (c *invocation) speaksToHere() bool {
 			continue
 		}
 		if !isLoopback(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// toldServer are clients that are told their server by an option of their own.
+var toldServer = set("sqlcmd bcp mssql-cli isql tsql")
+
+// serverHost is the host in a server's name as such clients are told it: tcp:host,port or host\instance.
+func serverHost(name string) string {
+	host := before(before(strings.TrimPrefix(strings.TrimPrefix(name, "tcp:"), "="), ','), '\\')
+	if host == "." || host == "(local)" || host == "(localdb)" {
+		return "localhost"
+	}
+	return host
+}
+
+// takesScratch reports whether a client of a database of this machine takes nothing away but tables that
+// are for a while, by their names, or that the same query makes again.
+func (c *invocation) takesScratch() bool {
+	if !sqlOfHere[c.name] || c.in.text != "" || !c.speaksToHere() {
+		return false
+	}
+	queries := 0
+	for _, a := range c.args {
+		text := a.text
+		if option, value, joined := strings.Cut(text, "="); joined && strings.HasPrefix(option, "-") {
+			text = value
+		}
+		switch {
+		case listed("-f --file -i --input-file --init-command", before(a.text, '=')):
+			return false
+		case isSQL(text):
+			if queries++; !scratchOnly(text) {
+				return false
+			}
+		case strings.Contains(strings.TrimSpace(text), " "):
+			return false // which may be another query, or an address
+		}
+	}
+	return queries > 0
+}
+
+// sqlOfHere are clients that are told queries, and scratchWords are parts of the names of tables that are
+// made to be thrown away.
+var (
+	sqlOfHere    = set("psql mysql mariadb sqlcmd usql pgcli mycli clickhouse-client cqlsh")
+	scratchWords = set("tmp temp temporary scratch")
+)
+
+// scratchOnly reports whether all that a query takes away is tables for a while, or such as it makes again.
+func scratchOnly(sql string) bool {
+	if strings.ContainsAny(sql, `\`) {
+		return false
+	}
+	var statement []sqlToken
+	taken, made := map[string]bool{}, map[string]bool{}
+	for _, t := range append(lexSQL(sql), sqlToken{kind: ';'}) {
+		if t.kind != ';' {
+			statement = append(statement, t)
+			continue
+		}
+		names, ok := statementNames(statement)
+		if !ok {
+			return false
+		}
+		if len(statement) > 0 {
+			whole := len(statement) > 1 && !listed("table view materialized index from", strings.ToLower(statement[1].text))
+			switch verb := strings.ToLower(statement[0].text); {
+			case verb == "create" && len(names) > 0 && !whole:
+				made[names[0]] = true
+			case listed("select show set create", verb):
+			case verb == "use" || whole && verb != "truncate" || len(names) == 0:
+				return false
+			case verb == "delete":
+				taken[names[0]] = true
+			default:
+				for _, name := range names {
+					taken[name] = true
+				}
+			}
+		}
+		statement = statement[:0]
+	}
+	for name := range taken {
+		if hasWord(name, inUse) || !made[name] && !hasWord(name[strings.LastIndexByte(name, '.')+1:], scratchWords) {
 			return false
 		}
 	}

@@ -102,7 +102,7 @@ func (c *invocation) names(words ...string) bool {
 func (c *invocation) verbAndThing(args []flow, joined bool) {
 	const most = 5
 	takes := c.table.options[c.name].takes
-	verb, weakVerb, thing, seen := false, false, "", 0 // of the word before
+	verb, weakVerb, thing, seen, last := false, false, "", 0, "" // of the word before
 	for i := 0; i < len(args) && seen < most; i++ {
 		t := args[i].text
 		if strings.HasPrefix(t, "-") || len(t) > 48 {
@@ -113,9 +113,14 @@ func (c *invocation) verbAndThing(args []flow, joined bool) {
 		}
 		seen++
 		if !isWordy(t) {
-			verb, weakVerb, thing = false, false, ""
+			verb, weakVerb, thing, last = false, false, "", ""
 			continue
 		}
+		if removesSource(last + " " + t) {
+			last = t
+			continue
+		}
+		last = t
 		v, weak, what, others := parseName(t)
 		if what != "" && (v || weak && what == "destroy.store") {
 			c.report(what, 0.45, c.at)
@@ -134,6 +139,17 @@ func (c *invocation) verbAndThing(args []flow, joined bool) {
 		verb, weakVerb, thing = v && others == 0, weak && others == 0, what
 	}
 }
+
+// removesSource reports whether words say that a migration is removed: it is a file of the project's source,
+// and no store, which those lose that reset or drop them.
+func removesSource(words string) bool {
+	return hasWord(words, sourceThings) && hasWord(words, removers) && !hasWord(words, takers)
+}
+
+var (
+	sourceThings = set("migration migrations")
+	removers     = set("rm remove")
+)
 
 // isWordy says whether a text is a subcommand's name: letters and the signs between them.
 func isWordy(t string) bool {

@@ -49,6 +49,8 @@ func (c *invocation) rehearses() bool {
 		return true
 	case c.ofProject():
 		return true
+	case !c.other && (c.takesScratch() || c.migratesOwn()):
+		return true
 	case c.other && !c.names("-h", "--host"):
 		return false
 	case c.takesTestStores():
@@ -411,24 +413,9 @@ func statementOfTests(ts []sqlToken, in bool) (only, then bool) {
 	if len(ts) == 0 {
 		return true, in
 	}
-	var names []string // with the databases that they are in
-	for i := 0; i < len(ts); i++ {
-		t := ts[i]
-		text := strings.ToLower(t.text)
-		switch {
-		case t.kind == 'c' || t.kind == 'q':
-			return false, in
-		case i == 0:
-			if t.kind != 'w' || !listed("drop truncate delete create use select show set", text) {
-				return false, in
-			}
-		case listed("outfile dumpfile load_file program role user function procedure trigger event server", text):
-			return false, in
-		case t.kind == 's' && len(names) > 0 && ts[i-1].kind == '.':
-			names[len(names)-1] += "." + text
-		case t.kind == 's' && (ts[i-1].kind == 'w' || ts[i-1].kind == ','), t.kind == 'w' && !sqlFill[text]:
-			names = append(names, text)
-		}
+	names, ok := statementNames(ts)
+	if !ok {
+		return false, in
 	}
 	whole := len(ts) > 1 && listed("database schema", strings.ToLower(ts[1].text))
 	switch verb := strings.ToLower(ts[0].text); {
@@ -449,6 +436,30 @@ func statementOfTests(ts []sqlToken, in bool) (only, then bool) {
 		}
 	}
 	return true, in
+}
+
+// statementNames are the names in a statement, with the databases that they are in; none are told of one that may
+// do more than to take away, make or show what it names.
+func statementNames(ts []sqlToken) (names []string, ok bool) {
+	for i := 0; i < len(ts); i++ {
+		t := ts[i]
+		text := strings.ToLower(t.text)
+		switch {
+		case t.kind == 'c' || t.kind == 'q':
+			return nil, false
+		case i == 0:
+			if t.kind != 'w' || !listed("drop truncate delete create use select show set", text) {
+				return nil, false
+			}
+		case listed("outfile dumpfile load_file program role user function procedure trigger event server", text):
+			return nil, false
+		case t.kind == 's' && len(names) > 0 && ts[i-1].kind == '.':
+			names[len(names)-1] += "." + text
+		case t.kind == 's' && (ts[i-1].kind == 'w' || ts[i-1].kind == ','), t.kind == 'w' && !sqlFill[text]:
+			names = append(names, text)
+		}
+	}
+	return names, true
 }
 
 // sqlFill are words between a verb and what it is done to.

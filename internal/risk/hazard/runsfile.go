@@ -47,8 +47,8 @@ func (t *Table) runsFile(name, text string, words []string, inFiles int) (does [
 	if clear(a.seen); a.cut {
 		a.report("shell.written_run", unreadEnd, span{0, len(text)})
 	}
-	if takes = a.runFiles; words != nil && base == "package.json" {
-		return a.findings, takes, a.keptIn // of its other scripts nothing is run
+	if takes = a.runFiles; words != nil && base == "package.json" { // of its other scripts nothing is run
+		return a.findings, slices.DeleteFunc(takes, func(name string) bool { return name == base }), a.keptIn
 	}
 	for _, taken := range takenIn(strings.ToLower(base), text) {
 		takes = noted(takes, taken)
@@ -317,7 +317,11 @@ func packageScripts(text string, words []string) []string {
 	for _, name := range slices.Clone(wanted) {
 		wanted = append(wanted, "pre"+name, "post"+name)
 	}
-	return needed(scripts, wanted)
+	commands := needed(scripts, wanted)
+	if slices.ContainsFunc(commands, func(command string) bool { return speaksOf(command, "wireit") }) { // whose commands stand elsewhere in it
+		return all
+	}
+	return commands
 }
 
 // namedScript is a member of a package.json that is a text.
@@ -357,7 +361,7 @@ func needed(of map[string][]string, names []string) (commands []string) {
 
 // speaksOf reports whether a command has a word, or a pattern that stands for it.
 func speaksOf(command, word string) bool {
-	for w := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'`$", r) }) {
+	for w := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'`$=,", r) }) {
 		if w == word || strings.ContainsAny(w, "*?[{") && (strings.ContainsAny(w, "{") || matches(w, word)) {
 			return true
 		}

@@ -112,6 +112,14 @@ func (c *invocation) namesOwn(p *act.Stores) bool {
 			own = true
 		case !a.known || hasWord(a.text, inUse) || reachesOut(a.text):
 			return false
+		case toldServer[c.name] && strings.HasPrefix(a.text, "-S"):
+			if value = strings.TrimPrefix(a.text, "-S"); value == "" && i+1 < len(c.args) {
+				i++
+				value = c.args[i].text
+			}
+			if !isLoopback(serverHost(value)) {
+				return false
+			}
 		case option == "-h" || option == "--host":
 			if !joined && i+1 < len(c.args) {
 				i++
@@ -133,6 +141,40 @@ func (c *invocation) namesOwn(p *act.Stores) bool {
 			return false
 		case slices.Contains(p.Databases, a.text) && (i == 0 || !listed("-U -u -p -P --user --username --port --password", c.args[i-1].text)):
 			own = true
+		}
+	}
+	return own
+}
+
+// migrating are programs that bring a database up to date, and empty it, by settings of the project or by
+// an address that they are given.
+var migrating = set("flyway liquibase mvn mvnw mvnd gradle gradlew")
+
+// migratesOwn reports whether such a program works on a database of this machine that stands in the files
+// of the project: by the address that it is given.
+func (c *invocation) migratesOwn() bool {
+	if !migrating[c.name] || len(c.stores) == 0 || c.other || c.strayed || c.redirected() || !c.inOwnFolder() {
+		return false
+	}
+	p, own := c.project(), false
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		option, value, joined := strings.Cut(a.text, "=")
+		low := strings.ToLower(option)
+		switch {
+		case !a.known || hasWord(a.text, inUse):
+			return false
+		case strings.HasSuffix(low, ".url") || strings.HasSuffix(low, "-url"):
+			if !joined && i+1 < len(c.args) {
+				i++
+				value = c.args[i].text
+			}
+			name := localDatabase(strings.TrimPrefix(value, "jdbc:"))
+			if own = name != "" && slices.Contains(p.Databases, name); !own {
+				return false
+			}
+		case strings.Contains(low, "config") || strings.Contains(low, "environment") || strings.Contains(low, "defaults") || strings.Contains(a.text, "://"), listed("-P -s -gs --settings --file -f -b --build-file -p", option), strings.HasPrefix(a.text, "-P") && !strings.Contains(a.text, "."):
+			return false // settings of which nothing is known
 		}
 	}
 	return own
@@ -168,12 +210,34 @@ func reachesOut(text string) bool {
 	return slices.ContainsFunc([]string{`\`, "dblink", "program", "postgres_fdw", "federated", "getsibling", "connect(", "load(", "mongo(", "replicaof", "slaveof", "migrate "}, func(w string) bool { return strings.Contains(low, w) })
 }
 
-// speaksToItself reports whether a client of a database, that runs in a container of one's own project
-// which is a database, speaks to that one: it names no other.
+// brokerClients are programs beside a broker of messages, which lie in its own container.
+var brokerClients = set("kafka-topics kafka-topics.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh kafka-configs kafka-configs.sh rpk rabbitmqctl rabbitmqadmin nats")
+
+// speaksToItself reports whether a client of a database or of a broker, that runs in a container of one's own
+// project which is one, speaks to that one: all that it names is that container, or it names none.
 func (c *invocation) speaksToItself() bool {
-	return c.engine && databaseClients[c.name] && !reachesOut(c.in.text) && !c.redirected() && !slices.ContainsFunc(c.args, func(a flow) bool {
-		option := before(a.text, '=')
-		return !a.known || hasWord(a.text, inUse) || reachesOut(a.text) || option == "-h" || strings.HasPrefix(option, "--host") || option == "--uri" ||
-			strings.Contains(a.text, "://") || !isSQL(a.text) && (strings.Contains(a.text, "host=") || strings.Contains(a.text, "service="))
-	})
+	if !c.engine || !databaseClients[c.name] && !brokerClients[c.name] || reachesOut(c.in.text) || c.redirected() {
+		return false
+	}
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		option, value, joined := strings.Cut(a.text, "=")
+		switch {
+		case !a.known || hasWord(a.text, inUse) || reachesOut(a.text) || option == "--uri" || strings.Contains(a.text, "://"):
+			return false
+		case !isSQL(a.text) && !strings.HasPrefix(option, "-") && (strings.Contains(a.text, "host=") || strings.Contains(a.text, "service=")):
+			return false
+		case option == "-h" || strings.HasPrefix(option, "--host") || option == "--bootstrap-server" || option == "--brokers" || option == "-X" && c.name == "rpk" || option == "-n" && c.name == "rabbitmqctl" || toldServer[c.name] && option == "-S":
+			if !joined && i+1 < len(c.args) {
+				i++
+				value = c.args[i].text
+			}
+			if host := before(serverHost(value), ':'); !isLoopback(host) && !slices.Contains(c.project().Engines, host) {
+				return false
+			}
+		case toldServer[c.name] && strings.HasPrefix(option, "-S"), strings.HasPrefix(option, "-h") && !joined && len(option) > 2 && listed("mysql mariadb mysqladmin", c.name) && !isLoopback(option[2:]), strings.HasPrefix(option, "--zookeeper"), strings.HasPrefix(option, "--command-config"):
+			return false
+		}
+	}
+	return true
 }

@@ -123,8 +123,47 @@ func spreads(words []string) bool {
 // MeansOthers reports whether the words of a program mean the files of other folders below the one that
 // it is in besides the one that it finds there.
 func MeansOthers(program string, words []string) bool {
-	return runsOfPackages[program] && spreads(words)
+	return runsOfPackages[program] && spreads(words) || OrdersOf(program) != nil
 }
+
+// orderFiles are the settings of programs which run the scripts of many packages, in which stands what
+// each script needs before it.
+var orderFiles = map[string][]string{"nx": {"nx.json", "project.json"}, "turbo": {"turbo.json", "turbo.jsonc"}, "lerna": {"lerna.json", "nx.json"}}
+
+// OrdersOf are the settings in which it stands which scripts a program runs besides those that it is asked
+// for; none where it runs the scripts of one package.
+func OrdersOf(program string) []string { return orderFiles[program] }
+
+// WithOrders are the words of such a program, with the names of the scripts that they ask for
+// (--target=build,lint, app:build:production, web#build) and of those that these need, by its settings.
+func WithOrders(words []string, settings []string) []string {
+	all := slices.Clip(words)
+	for _, w := range words {
+		all = append(all, strings.FieldsFunc(strings.TrimLeft(w, "-"), func(r rune) bool { return strings.ContainsRune(",:=#", r) })...)
+	}
+	type need struct{ of, names string }
+	var needs []need
+	for _, text := range settings {
+		for _, m := range scriptNeeds.FindAllStringSubmatch(text, 256) {
+			needs = append(needs, need{m[1], m[2]})
+		}
+	}
+	for found := true; found; {
+		found = false
+		needs = slices.DeleteFunc(needs, func(n need) bool {
+			if n.of != "" && !slices.Contains(all, n.of) && !slices.Contains(all, n.of[strings.IndexByte(n.of, '#')+1:]) {
+				return false
+			}
+			found = true
+			all = append(all, strings.FieldsFunc(n.names, func(r rune) bool { return strings.ContainsRune("\"^,:#{} \t\r\n", r) })...)
+			return true
+		})
+	}
+	return all
+}
+
+// scriptNeeds is what a script needs before it, and the name of that where it stands right before.
+var scriptNeeds = lazyregexp.New(`(?:"([^"]*)"\s*:\s*\{[^{}]*)?"(?:dependsOn|with)"\s*:\s*\[([^\]]*)`)
 
 // RunsNothing reports whether a program with these words runs nothing of the file that tells it what to
 // run, whatever stands in it, nor of the script that it is given.
