@@ -130,11 +130,17 @@ func (l *Line) add(s *syntax.Stmt, after string) bool {
 		case c.Op == syntax.AndStmt || c.Op == syntax.OrStmt:
 			return len(s.Redirs) == 0 && l.add(c.X, after) && l.add(c.Y, c.Op.String())
 		case c.Op == syntax.Pipe || c.Op == syntax.PipeAll:
-			printer := plainWords(c.Y)
+			reader := plainWords(c.Y)
 			folder := l.folder // cd in a pipe leads nowhere
-			return len(s.Redirs) == 0 && printer != nil && printsInput(printer) && l.add(c.X, after) && l.folder == folder
+			if len(s.Redirs) > 0 || reader == nil || !printsInput(reader) && reader[0] != "tee" || !l.add(c.X, after) || l.folder != folder {
+				return false
+			}
+			// What tee writes is a command of its own: it is judged, and nobody was asked about it.
+			return reader[0] != "tee" || l.add(c.Y, ";")
 		}
 		return false
+	case *syntax.TimeClause:
+		return len(s.Redirs) == 0 && c.Stmt != nil && l.add(c.Stmt, after)
 	case *syntax.CallExpr:
 		words := plainWords(s)
 		switch {
@@ -234,7 +240,7 @@ func (l *Line) with(text string) *act.Action {
 // plainWords are the words of a command that is nothing else and spells out each of them.
 func plainWords(s *syntax.Stmt) (words []string) {
 	c, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Assigns) > 0 || len(c.Args) == 0 || s.Negated || s.Background || s.Coprocess || !onlyPrints(s.Redirs) {
+	if !ok || slices.ContainsFunc(c.Assigns, isOfAccount) || len(c.Args) == 0 || s.Negated || s.Background || s.Coprocess || !onlyPrints(s.Redirs) {
 		return nil
 	}
 	for _, w := range c.Args {
@@ -268,8 +274,47 @@ func plainWords(s *syntax.Stmt) (words []string) {
 		}
 		words = append(words, text)
 	}
-	if words[0] == "" || strings.ContainsAny(words[0], " ") {
+	if words = untimed(words); words[0] == "" || strings.ContainsAny(words[0], " ") {
 		return nil
+	}
+	return words
+}
+
+// isOfAccount reports whether a variable that a command is given may have it do another thing.
+func isOfAccount(a *syntax.Assign) bool {
+	if a.Name == nil || a.Append || a.Naked || a.Index != nil || a.Array != nil || !looksOnly[a.Name.Value] {
+		return true
+	}
+	return a.Value != nil && (a.Value.Lit() == "" || strings.Trim(a.Value.Lit(), plainSigns) != "")
+}
+
+// looksOnly are variables that say how a program speaks to whoever reads it, and that nobody is there to be asked.
+var looksOnly = map[string]bool{
+	"CI": true, "NO_COLOR": true, "FORCE_COLOR": true, "CLICOLOR": true, "CLICOLOR_FORCE": true, "TERM": true, "COLUMNS": true, "LINES": true,
+	"LANG": true, "LC_ALL": true, "TZ": true, "DEBIAN_FRONTEND": true, "TF_IN_AUTOMATION": true, "TF_INPUT": true, "PYTHONUNBUFFERED": true,
+	"GIT_TERMINAL_PROMPT": true, "DOCKER_CLI_HINTS": true, "BUILDKIT_PROGRESS": true, "DOTNET_CLI_TELEMETRY_OPTOUT": true, "DOTNET_NOLOGO": true,
+	"NEXT_TELEMETRY_DISABLED": true, "HOMEBREW_NO_AUTO_UPDATE": true, "CARGO_TERM_COLOR": true, "RUST_BACKTRACE": true,
+}
+
+// untimed is a command without a bound of its time before it.
+func untimed(words []string) []string {
+	if words[0] != "timeout" {
+		return words
+	}
+	rest := words[1:]
+	for len(rest) > 1 {
+		switch name, _, joined := strings.Cut(rest[0], "="); {
+		case name == "--foreground" || name == "--preserve-status" || name == "-v" || name == "--verbose":
+			rest = rest[1:]
+		case joined && (name == "--kill-after" || name == "--signal"):
+			rest = rest[1:]
+		case len(rest) > 2 && (rest[0] == "-k" || rest[0] == "-s" || rest[0] == "--kill-after" || rest[0] == "--signal"):
+			rest = rest[2:]
+		case strings.Trim(rest[0], "0123456789.") == "" || strings.Trim(rest[0][:len(rest[0])-1], "0123456789.") == "" && strings.Contains("smhd", rest[0][len(rest[0])-1:]):
+			return rest[1:]
+		default:
+			return words
+		}
 	}
 	return words
 }
@@ -337,6 +382,16 @@ func printsInput(words []string) bool {
 			}
 		}
 		return true
+	case "grep", "egrep":
+		patterns := 0 // a second word would be a file
+		for _, w := range words[1:] {
+			if !strings.HasPrefix(w, "-") {
+				patterns++
+			} else if len(w) < 2 || strings.Trim(w[1:], "vinEFowcq") != "" {
+				return false
+			}
+		}
+		return patterns == 1
 	}
 	return false
 }
