@@ -54,21 +54,9 @@ people agreed to for more than once, and lets acts pass now.`,
 			if granted {
 				return listGranted(cmd, which, all, asJSON)
 			}
-			list := []*approval.Decision{}
-			for after := ""; ; {
-				path := "/approvals?after=" + url.QueryEscape(after)
-				if all {
-					path += "&all=1"
-				}
-				var page operator.ApprovalList
-				if err := askNode(cmd, "GET", path, nil, &page); err != nil {
-					return err
-				}
-				sayDamaged(cmd, page.Damaged)
-				list = append(list, page.Approvals...)
-				if after = page.Next; after == "" {
-					break
-				}
+			list, err := askApprovals(cmd, all)
+			if err != nil {
+				return err
 			}
 			list = slices.DeleteFunc(list, func(h *approval.Decision) bool { return !which.is(agentOf(h), h.Principal, h.Session) })
 			slices.SortStableFunc(list, func(a, b *approval.Decision) int {
@@ -94,6 +82,48 @@ people agreed to for more than once, and lets acts pass now.`,
 	c.Flags().BoolVar(&granted, "granted", false, "what people agreed to for more than once")
 	which.flags(c)
 	return aboutNode(c)
+}
+
+// askApprovals asks the node for what it holds; all: also for what is over.
+func askApprovals(cmd *cobra.Command, all bool) ([]*approval.Decision, error) {
+	list := []*approval.Decision{}
+	for after := ""; ; {
+		path := "/approvals?after=" + url.QueryEscape(after)
+		if all {
+			path += "&all=1"
+		}
+		var page operator.ApprovalList
+		if err := askNode(cmd, "GET", path, nil, &page); err != nil {
+			return nil, err
+		}
+		sayDamaged(cmd, page.Damaged)
+		list = append(list, page.Approvals...)
+		if after = page.Next; after == "" {
+			return list, nil
+		}
+	}
+}
+
+// approvalNamed is the id of an approval that a person names by it, or by the decision that was held, which is
+// what an agent's window and `reeve why` tell. A decision that is no longer what waits names nothing.
+func approvalNamed(cmd *cobra.Command, name string) (string, error) {
+	log, position, is := strings.Cut(name, "-")
+	if _, err := strconv.ParseUint(log, 10, 64); err != nil || !is {
+		return name, nil
+	}
+	if _, err := strconv.ParseUint(position, 10, 64); err != nil {
+		return name, nil
+	}
+	list, err := askApprovals(cmd, true)
+	if err != nil {
+		return "", err
+	}
+	for _, h := range list {
+		if h.Decision == name {
+			return h.ID, nil
+		}
+	}
+	return "", fmt.Errorf("decision %s holds nothing for people; reeve approvals list shows what waits, and reeve why %s what was decided%s", name, name, elsewhere(cmd))
 }
 
 // choice is which acts are listed, and how many.
@@ -318,12 +348,16 @@ func shortTime(d time.Duration) string {
 func approvalsShow() *cobra.Command {
 	var asJSON, exact bool
 	c := &cobra.Command{
-		Use:   "show ID",
+		Use:   "show ID|DECISION",
 		Short: "Show exactly what would be done, and who is asked",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
+			id, err := approvalNamed(cmd, a[0])
+			if err != nil {
+				return err
+			}
 			var h approval.Decision
-			if err := askNode(cmd, "GET", "/approvals/"+url.PathEscape(a[0]), nil, &h); err != nil {
+			if err := askNode(cmd, "GET", "/approvals/"+url.PathEscape(id), nil, &h); err != nil {
 				return err
 			}
 			if asJSON {
@@ -347,7 +381,7 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 	var changes []string
 	var exact bool
 	c := &cobra.Command{
-		Use:   verb + " ID",
+		Use:   verb + " ID|DECISION",
 		Short: short,
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
@@ -356,7 +390,14 @@ func approvalsAnswer(verb, short string) *cobra.Command {
 			if q.For, err = spanNamed(lasts, until, time.Now()); err != nil {
 				return usageError{err}
 			}
-			path := "/approvals/" + url.PathEscape(a[0])
+			id, err := approvalNamed(cmd, a[0])
+			if err != nil {
+				return err
+			}
+			if id != a[0] {
+				q.Decision = cmp.Or(q.Decision, a[0])
+			}
+			path := "/approvals/" + url.PathEscape(id)
 			if q.Seen == "" || changes != nil || q.Form != "" { // what is printed here is what is agreed to
 				if err := askNode(cmd, "GET", path, nil, &h); err != nil {
 					return err
@@ -410,6 +451,7 @@ readers, as of a message, and the content of the same file may be others), nothi
 with the files that it runs unchanged. A command has to be readable whole, and is the same
 only in the same folder. What the policy denies, no agreement lets through.`
 		c.Example = `  reeve approvals approve mqg3y2k7c5d4n8ab
+  reeve approvals approve 0-1205          # by the decision that was held
   reeve approvals approve mqg3y2k7c5d4n8ab --for session
   reeve approvals approve mqg3y2k7c5d4n8ab --until 7d --note 'The release week.'
   reeve approvals approve mqg3y2k7c5d4n8ab --change amount=25 --change to='Birch Ltd'`
