@@ -101,8 +101,17 @@ func answerClaude(e *Event, o *outcome) Answer {
 	return proceed.answer()
 }
 
-// answerCodex says no more than "deny" and "block": Codex refuses answers with
-// members that it does not know, and passes over decisions that it does not make.
+// toUser begins an answer with what the agent shows to its user, and not to its model, of a call that waits
+// for somebody's answer elsewhere; of any other call with nothing.
+func (o *outcome) toUser(member string) obj {
+	if o.effect != act.Deny || o.asked == "" {
+		return nil
+	}
+	return obj(nil).str(member, o.asked+" It waits for a person's answer: reeve approvals list shows it, and the console.")
+}
+
+// answerCodex says no more than "deny" and "block", and to its user whom a call waits for: Codex refuses
+// answers with members that it does not know, and passes over decisions that it does not make.
 func answerCodex(e *Event, o *outcome) Answer {
 	switch {
 	case o.effect == act.Allow && o.note != "":
@@ -112,7 +121,7 @@ func answerCodex(e *Event, o *outcome) Answer {
 	case e.Kind == Prompt:
 		return obj(nil).str("decision", "block").str("reason", o.reason).answer()
 	case e.Kind == Call:
-		return obj(nil).raw("hookSpecificOutput", obj(nil).str("hookEventName", e.Name).
+		return o.toUser("systemMessage").raw("hookSpecificOutput", obj(nil).str("hookEventName", e.Name).
 			str("permissionDecision", "deny").str("permissionDecisionReason", o.reason).end()).answer()
 	case e.Kind == Result: // the reason takes the result's place
 		reason := o.reason
@@ -139,7 +148,7 @@ func answerGemini(e *Event, o *outcome) Answer {
 		return obj(nil).str("systemMessage", "reeve has changed the arguments: "+o.reason).
 			raw("hookSpecificOutput", obj(nil).str("hookEventName", e.Name).raw("tool_input", o.input).end()).answer()
 	case e.Kind == Call, e.Kind == Prompt:
-		return obj(nil).str("decision", "deny").str("reason", o.reason).answer()
+		return o.toUser("systemMessage").str("decision", "deny").str("reason", o.reason).answer()
 	case e.Kind == Result: // the reason takes the result's place
 		reason := o.reason
 		if o.effect == act.Modify {
@@ -164,11 +173,11 @@ func answerCursor(e *Event, o *outcome) Answer {
 	case o.effect == act.Allow:
 		return proceed.answer()
 	case e.Kind == Call, e.Kind == Fetched:
-		user := o.reason
-		if o.asked != "" { // which Cursor shows to its user, and the other to its model
-			user = o.asked + " It waits for a person's answer: reeve approvals list shows it, and the console."
+		out := o.toUser("user_message")
+		if out == nil {
+			out = out.str("user_message", o.reason)
 		}
-		return obj(nil).str("permission", "deny").str("user_message", user).str("agent_message", o.reason).answer()
+		return out.str("permission", "deny").str("agent_message", o.reason).answer()
 	case e.Kind == Result && e.Tool.MCP && (e.Name == "postToolUse" || e.Name == "afterMCPExecution"):
 		return obj(nil).raw("updated_mcp_tool_output", e.kept(o)).answer()
 	case e.Kind == Result && strings.HasPrefix(e.Name, "postToolUse"): // which nothing can be held back of
@@ -215,7 +224,7 @@ func answerOpenCode(e *Event, o *outcome) Answer {
 	case e.Kind == Call && o.effect == act.Modify:
 		return obj(nil).raw("args", o.input).answer()
 	case e.Kind == Call, e.Kind == Prompt, e.Kind == Fetched:
-		return obj(nil).str("deny", o.reason).answer()
+		return o.toUser("user").str("deny", o.reason).answer()
 	case e.Kind == Result:
 		return obj(nil).str("output", e.text(o)).answer()
 	}

@@ -47,10 +47,12 @@ function parentOf(session) {
 // about them: OpenCode puts them into each request anew.
 const instructions = new Map()
 
-export const Reeve = async ({ directory }) => {
+export const Reeve = async ({ client, directory }) => {
   const about = (event, { sessionID, callID, tool }, more) =>
     ask({ event, sessionID, parentID: parentOf(sessionID), callID, tool, directory, servers, ...more })
   const tell = (event, session) => about(event, { sessionID: session.id }, {}).catch((e) => console.error(e.message))
+  // show tells the user, and not the model, that a call waits for an answer elsewhere.
+  const show = (message) => client.tui.showToast({ body: { title: "reeve", message, variant: "warning", duration: 20000 } }).catch(() => {})
   // instruction is what the model may read of one file of instructions.
   const instruction = async (sessionID, file) => {
     const [head, ...lines] = file.split("\n")
@@ -94,6 +96,7 @@ export const Reeve = async ({ directory }) => {
     },
     "tool.execute.before": async (input, output) => {
       const answer = await about("tool.execute.before", input, { args: output.args })
+      if (answer.user) await show(answer.user)
       if (answer.deny) throw new Error(answer.deny)
       if (answer.args) {
         for (const name of Object.keys(output.args)) delete output.args[name]

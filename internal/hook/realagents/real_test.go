@@ -169,8 +169,10 @@ func TestActs(t *testing.T) {
 				modelserver.Calls(a.tool("deploy", m{"environment": "Production "})),
 				modelserver.Calls(a.tool("deploy", m{"environment": "staging"})),
 				modelserver.Calls(a.pay("bob", 500)),
-				{Then: func(string) modelserver.Turn {
+				{Then: func(told string) modelserver.Turn {
 					f.must("a payment that needs a person", either(r.payments("bob") == 0, "held", "made"), "held")
+					f.add("the model reads that a person is asked", either(strings.Contains(told, "A person is asked"), "yes", "no"))
+					f.must("the model reads how people answer", either(strings.Contains(told, "approvals"), "yes", "no"), "no")
 					r.approve()
 					return modelserver.Calls(a.pay("bob", 500))
 				}},
