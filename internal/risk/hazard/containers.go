@@ -101,6 +101,11 @@ func (c *invocation) ofDaemon() (args []flow, other bool) {
 	return nil, other
 }
 
+// composes reports whether a command is Compose's, by the program of its own or as the subcommand of another.
+func (c *invocation) composes() bool {
+	return listed("docker-compose podman-compose", c.name) || listed("docker podman nerdctl", c.name) && c.verb() == "compose"
+}
+
 // inContainer is the command that runs in a container that is there: what it deletes there is
 // gone, too.
 func (c *invocation) inContainer() []flow {

@@ -361,7 +361,7 @@ func (c *invocation) runsImplied() {
 	c.runsHere()
 	u := unasked[c.name]
 	if c.name == "node" && !slices.ContainsFunc(c.args, func(a flow) bool { return strings.HasPrefix(a.text, "--run") }) ||
-		(c.name == "docker" || c.name == "podman") && c.verb() != "compose" {
+		slices.Contains(u.files, "compose.yaml") && !(c.composes() && c.names("up", "run", "create", "start", "restart", "watch", "build")) {
 		u = implied{}
 	}
 	for _, name := range u.files {
@@ -421,9 +421,12 @@ func (c *invocation) runsKind(f flow, name, language string) {
 }
 
 // taskFile judges what a text of settings says is run: each text in it that is a command, if
-// that would do grave harm.
+// that would do grave harm; and what containers are given of this machine.
 func (s *shell) taskFile(text string) {
 	text = text[:min(len(text), 32<<10)]
+	for _, from := range composedMounts(text) {
+		s.givesKeys(from)
+	}
 	host := mountsRoot.FindStringSubmatch(text)
 	for _, m := range packageScript.FindAllStringSubmatch(text, 64) {
 		s.wordRun(unquoteDouble(m[1]))

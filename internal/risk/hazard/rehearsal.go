@@ -243,8 +243,7 @@ func (c *invocation) takesTestStores() bool {
 			words = append(words, a)
 		}
 	}
-	composes := strings.HasSuffix(c.name, "-compose") || len(words) > 0 && words[0].text == "compose"
-	switch {
+	switch composes := c.composes(); {
 	case composes && len(projects) > 0:
 		return c.names("down") && !slices.ContainsFunc(projects, func(v flow) bool { return !v.known || !testName(v.text) })
 	case composes:
@@ -593,8 +592,7 @@ func (c *invocation) ownService() bool {
 			return !slices.ContainsFunc(c.args, func(a flow) bool { return !a.known || hasWord(a.text, inUse) })
 		}
 	}
-	composes := strings.HasSuffix(c.name, "-compose") || len(c.args) > 0 && c.args[0].text == "compose"
-	return composes && listed("docker podman nerdctl docker-compose podman-compose", c.name) && !c.other && c.names("exec") && c.inOwnFolder() &&
+	return c.composes() && !c.other && c.names("exec") && c.inOwnFolder() &&
 		!c.gives("DOCKER_HOST", "DOCKER_CONTEXT", "COMPOSE_PROJECT_NAME", "COMPOSE_FILE") && len(c.valueOf("-H", "--host", "--context", "-p", "--project-name")) == 0 &&
 		!slices.ContainsFunc(c.args, func(a flow) bool { return !a.known || hasWord(a.text, inUse) })
 }

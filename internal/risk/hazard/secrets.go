@@ -7,6 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/yamldoc"
 )
 
 // What a place of secrets holds, or what keeps secrets gives out, is followed as a value: through
@@ -429,13 +430,13 @@ func chosen(f flow, pattern string) flow {
 
 // holdsKeys reports whether a path is that of a folder for keys and passwords, of all that is in it, or
 // of a file of such a place.
-func (c *invocation) holdsKeys(p string) bool {
-	for _, q := range []string{p, c.from(p)} {
+func (s *shell) holdsKeys(p string) bool {
+	for _, q := range []string{p, s.from(p)} {
 		q = strings.TrimSuffix(normalPath(strings.TrimSuffix(q, "*")).text, "/")
 		if len(q) < 2 || q == "~" {
 			continue
 		}
-		for _, name := range []string{"", "/credentials", "/config.json", "/x"} {
+		for _, name := range []string{"", "/credentials", "/config.json", "/config", "/hosts.yml", "/x"} {
 			if pl := placeOf(q + name); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
 				return true
 			}
@@ -543,14 +544,10 @@ func (c *invocation) picks() flow {
 // mountsKeys judges that a container is given a folder or a file of keys of this machine: what runs in
 // it, which nobody sees here, has them.
 func (c *invocation) mountsKeys() {
-	if !listed("docker podman nerdctl docker-compose", c.name) || len(c.args) == 0 {
+	if !listed("docker podman nerdctl docker-compose podman-compose", c.name) || len(c.args) == 0 {
 		return
 	}
-	name := func(p string) {
-		if c.holdsKeys(p) {
-			c.report("secret.read", 0.45, c.at)
-		}
-	}
+	name := c.givesKeys
 	for i, a := range c.args {
 		option, value, joined := strings.Cut(a.text, "=")
 		if !joined && i+1 < len(c.args) {
@@ -565,6 +562,9 @@ func (c *invocation) mountsKeys() {
 					name(v)
 				}
 			}
+		case "--build-context":
+			_, folder, _ := strings.Cut(value, "=")
+			name(folder)
 		}
 	}
 	if !listed("build buildx", c.args[0].text) {
@@ -582,6 +582,50 @@ func (c *invocation) mountsKeys() {
 			}
 		}
 	}
+}
+
+// homeOrElse is the home folder with what is taken in its absence, as Compose has it.
+var homeOrElse = lazyregexp.New(`^\$\{HOME:?[-?][^}]*\}`)
+
+// givesKeys judges that a container is given a file or folder of this machine.
+func (s *shell) givesKeys(p string) {
+	if s.holdsKeys(p) {
+		s.report("secret.read", 0.45, s.at)
+	}
+}
+
+// composedMounts are what the services of a text for Compose are given of this machine, and what their images are
+// built from.
+func composedMounts(text string) (from []string) {
+	if len(text) > 256<<10 {
+		return nil
+	}
+	root := yamldoc.Read(text, func(yamldoc.Fault) {})
+	if root == nil {
+		return nil
+	}
+	services := root.Get("services")
+	if services == nil {
+		return nil
+	}
+	for _, service := range services.Members {
+		if volumes := service.Value.Get("volumes"); volumes != nil {
+			for _, mount := range volumes.Items {
+				if source := mount.Get("source"); source != nil {
+					mount = source
+				}
+				from = append(from, before(homeOrElse.ReplaceAllString(mount.Text, "~"), ':'))
+			}
+		}
+		if build := service.Value.Get("build"); build != nil {
+			if contexts := build.Get("additional_contexts"); contexts != nil {
+				for _, folder := range contexts.Members {
+					from = append(from, folder.Value.Text)
+				}
+			}
+		}
+	}
+	return from
 }
 
 // A client that is told another address than its service's takes its login along. Which addresses
@@ -646,7 +690,7 @@ func (c *invocation) secretAt(p string) bool {
 	if f, ok := c.getFile(p); ok {
 		return f.taint&fromSecret != 0
 	}
-	for _, name := range []string{"", "/credentials", "/config.json", "/x"} {
+	for _, name := range []string{"", "/credentials", "/config.json", "/config", "/hosts.yml", "/x"} {
 		if pl := placeOf(normalPath(p + name).text); p != "" && pl.read >= 0.3 && (name == "" || strings.HasPrefix(pl.reads, "secret.")) {
 			return true
 		}
