@@ -297,6 +297,7 @@ type Stores struct {
 	Variables  []string // that hold the address of one, such as DATABASE_URL
 	Databases  []string // by their names
 	Programs   []string // that go by these files, such as rails
+	Inside     []string // that in the project's containers go by a database of these
 	Containers []string // of the project, by their names, as are its volumes
 	Volumes    []string
 	Engines    []string // those of its services and containers that are databases themselves

@@ -16,16 +16,19 @@ import (
 func TestOwnStores(t *testing.T) {
 	n, dir := codingAgents(t)
 	const (
-		local   = "DATABASE_URL=postgres://app:app@localhost:5432/app\nexport DEV_DATABASE_URL='postgres://app@127.0.0.1/app'\nSECRET_KEY_BASE=x\n"
-		parts   = "DB_USER=app\nDB_HOST=localhost # of this machine\nDB_NAME=app\nDATABASE_URL=\"postgres://${DB_USER}@${DB_HOST}:5432/${DB_NAME}\"\n"
-		service = "DATABASE_URL=postgres://app:app@db:5432/app\n"
-		compose = "services:\n  db:\n    image: postgres:16\n    volumes:\n      - data:/var/lib/postgresql/data\n  web:\n    build: .\nvolumes:\n  data:\n"
-		rails   = "default: &default\n  adapter: postgresql\n  pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\") { 5 } %>\n  host: <%= ENV.fetch(\"DB_HOST\", \"localhost\") %>\n\ndevelopment:\n  <<: *default\n  database: app_dev\n\nproduction:\n  <<: *default\n  url: <%= ENV[\"DATABASE_URL\"] %>\n"
-		django  = "DATABASES = {\n    'default': {\n        'ENGINE': 'django.db.backends.postgresql',\n        'NAME': os.environ.get('DB_NAME', 'app'),\n        'HOST': os.environ.get('DB_HOST', 'localhost'),\n    }\n}\n"
-		manage  = "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
-		spring  = "spring:\n  datasource: {url: \"jdbc:postgresql://localhost:5432/app\", username: app}\n"
-		dotnet  = `{"ConnectionStrings":{"Default":"Server=localhost,1433;Database=Portal;User Id=sa"}}`
-		prisma  = "datasource db {\n  provider = \"postgresql\"\n  url      = env(\"DATABASE_URL\")\n}\n"
+		local     = "DATABASE_URL=postgres://app:app@localhost:5432/app\nexport DEV_DATABASE_URL='postgres://app@127.0.0.1/app'\nSECRET_KEY_BASE=x\n"
+		parts     = "DB_USER=app\nDB_HOST=localhost # of this machine\nDB_NAME=app\nDATABASE_URL=\"postgres://${DB_USER}@${DB_HOST}:5432/${DB_NAME}\"\n"
+		service   = "DATABASE_URL=postgres://app:app@db:5432/app\n"
+		compose   = "services:\n  db:\n    image: postgres:16\n    volumes:\n      - data:/var/lib/postgresql/data\n  web:\n    build: .\nvolumes:\n  data:\n"
+		told      = "services:\n  web:\n    build: .\n    environment: {DATABASE_URL: \"postgres://app:app@db/app\", LOG: x}\n  db:\n    image: postgres:16\n"
+		byFile    = "services:\n  web:\n    build: .\n    env_file: .env.dev\n  worker:\n    build: .\n    env_file: [.env.dev]\n  db:\n    image: postgres:16\n"
+		byAddress = "development:\n  url: <%= ENV['DATABASE_URL'] %>\n"
+		rails     = "default: &default\n  adapter: postgresql\n  pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\") { 5 } %>\n  host: <%= ENV.fetch(\"DB_HOST\", \"localhost\") %>\n\ndevelopment:\n  <<: *default\n  database: app_dev\n\nproduction:\n  <<: *default\n  url: <%= ENV[\"DATABASE_URL\"] %>\n"
+		django    = "DATABASES = {\n    'default': {\n        'ENGINE': 'django.db.backends.postgresql',\n        'NAME': os.environ.get('DB_NAME', 'app'),\n        'HOST': os.environ.get('DB_HOST', 'localhost'),\n    }\n}\n"
+		manage    = "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+		spring    = "spring:\n  datasource: {url: \"jdbc:postgresql://localhost:5432/app\", username: app}\n"
+		dotnet    = `{"ConnectionStrings":{"Default":"Server=localhost,1433;Database=Portal;User Id=sa"}}`
+		prisma    = "datasource db {\n  provider = \"postgresql\"\n  url      = env(\"DATABASE_URL\")\n}\n"
 	)
 	type files map[string]string
 	env := files{".env": local}
@@ -69,7 +72,20 @@ func TestOwnStores(t *testing.T) {
 		{"docker compose exec kafka kafka-topics.sh --bootstrap-server localhost:9092 --delete --topic orders", files{"compose.yaml": "services:\n  kafka:\n    image: apache/kafka:3\n"}, true},
 		{"docker compose exec broker kafka-topics --bootstrap-server broker:9092 --delete --topic orders", files{"compose.yaml": "services:\n  broker:\n    image: confluentinc/cp-kafka:7\n"}, true},
 		{"docker compose exec mssql /opt/mssql-tools18/bin/sqlcmd -C -S localhost -U sa -Q 'DROP DATABASE Portal'", files{"compose.yaml": "services:\n  mssql:\n    image: mssql:1\n"}, true},
+		{"docker compose exec -T web bin/rails db:drop db:create db:schema:load db:seed", files{"compose.yaml": told, "config/database.yml": byAddress}, true},
+		{"docker compose exec web bundle exec rails db:reset", files{"compose.yaml": told, "config/database.yml": byAddress}, true},
+		{"docker compose exec -T web python manage.py flush --no-input", files{"compose.yaml": byFile, ".env.dev": service, "manage.py": manage, "shop/settings.py": "DATABASES = {'default': env.db()}\n"}, true},
+		{"docker compose exec -T web python manage.py migrate orders zero", files{"compose.yaml": byFile, ".env.dev": service, "manage.py": manage, "shop/settings.py": django, ".env": "DB_HOST=db\n"}, true},
+		{"docker compose exec -T worker celery -A shop purge -f", files{"compose.yaml": byFile, ".env.dev": "CELERY_BROKER_URL=redis://db:6379/0\n"}, true},
 
+		{"docker compose exec -T web bin/rails db:reset", files{"compose.yaml": strings.ReplaceAll(told, "@db/", "@db.acme.example/"), "config/database.yml": byAddress}, false},
+		{"docker compose exec -T -e DATABASE_URL=postgres://x web bin/rails db:reset", files{"compose.yaml": told, "config/database.yml": byAddress}, false},
+		{"docker compose exec -T --env=DATABASE_URL=postgres://x web bin/rails db:reset", files{"compose.yaml": told, "config/database.yml": byAddress}, false},
+		{"docker compose exec -T -e RAILS_ENV=production web bin/rails db:reset", files{"compose.yaml": told, "config/database.yml": byAddress}, false},
+		{"docker compose exec -T web bin/rails db:reset RAILS_ENV=production", files{"compose.yaml": told, "config/database.yml": byAddress}, false},
+		{"docker compose -p other exec -T web bin/rails db:reset", files{"compose.yaml": told, "config/database.yml": byAddress}, false},
+		{"docker compose exec -T web python manage.py flush --no-input", files{"compose.yaml": byFile, ".env.dev": "DATABASE_URL=postgres://app@db.acme.example/app\n", "manage.py": manage, "shop/settings.py": "DATABASES = {'default': env.db()}\n"}, false},
+		{"docker compose exec -T worker celery -A shop purge -f", files{"compose.yaml": byFile, ".env.dev": "CELERY_BROKER_URL=redis://queue.acme.example:6379/0\n"}, false},
 		{"./mvnw flyway:clean -Dflyway.url=jdbc:postgresql://db.acme.example:5432/app", files{"src/main/resources/application.yml": spring}, false},
 		{"./mvnw flyway:clean -Dflyway.url=jdbc:postgresql://localhost:5432/other", files{"src/main/resources/application.yml": spring}, false},
 		{"./mvnw flyway:clean -Plive -Dflyway.url=jdbc:postgresql://localhost:5432/app", files{"src/main/resources/application.yml": spring}, false},

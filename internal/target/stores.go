@@ -51,7 +51,7 @@ func Stores(a *act.Action, folder string) (all []act.Stores) {
 // keepers are words of such programs' names.
 var (
 	mayEmpty = lazyregexp.New(`(?i)reset|drop|clean|flush|truncat|delete|fresh|wipe|purge|setup|rollback|downgrade|undo|\bzero\b|volume|\brm\b|schema`)
-	keepers  = set("psql pg_restore mysql mysqladmin mariadb mongo mongosh redis valkey sqlcmd usql clickhouse dropdb rails rake prisma sqlx dbmate diesel artisan manage django mix knex sequelize drizzle docker podman nerdctl flyway flywayClean liquibase dropAll")
+	keepers  = set("psql pg_restore mysql mysqladmin mariadb mongo mongosh redis valkey sqlcmd usql clickhouse dropdb rails rake prisma sqlx dbmate diesel artisan manage django mix knex sequelize drizzle docker podman nerdctl flyway flywayClean liquibase dropAll celery")
 )
 
 // mayTake reports whether a text may be of a call that takes data away.
@@ -110,10 +110,20 @@ func (p *project) databases() {
 			p.variable(name, value)
 		}
 	}
-	var variables []string
+	variables, programs := p.programs()
+	if p.away || len(programs) == 0 && len(variables) == 0 {
+		return
+	}
+	slices.Sort(p.names)
+	p.said = append(p.said, act.Stores{Folder: p.folder, Files: p.files, Variables: variables, Databases: slices.Compact(p.names), Programs: programs})
+}
+
+// programs are the variables that hold the address of a database, and the programs that go by these or by files of
+// the folder, and so by a database of this machine.
+func (p *project) programs() (variables, programs []string) {
 	for name, value := range p.variables {
 		if slices.Contains(stages, name) && hazard.SaysInUse(value) {
-			return
+			return nil, nil
 		}
 		if ofDatabase(name) || databaseAddress.MatchString(value) {
 			if p.variable(name, value); strings.Contains(value, "://") {
@@ -123,7 +133,6 @@ func (p *project) databases() {
 	}
 	slices.Sort(variables)
 	byVariables := p.here && !p.away
-	var programs []string
 	for _, s := range programSettings {
 		q := *p
 		q.here, q.names = false, nil
@@ -138,11 +147,7 @@ func (p *project) databases() {
 		}
 		p.files, p.names = q.files, append(p.names, q.names...)
 	}
-	if p.away || len(programs) == 0 && len(variables) == 0 {
-		return
-	}
-	slices.Sort(p.names)
-	p.said = append(p.said, act.Stores{Folder: p.folder, Files: p.files, Variables: variables, Databases: slices.Compact(p.names), Programs: programs})
+	return variables, programs
 }
 
 // programSettings are the programs that go by a project's files, with what reads these; where there are
@@ -162,6 +167,7 @@ var programSettings = []struct {
 	{[]string{"knex"}, nil, func(p *project) { p.texts("knexfile.js", "knexfile.ts", "knexfile.cjs", "knexfile.mjs") }},
 	{[]string{"flyway", "liquibase"}, nil, (*project).spring},
 	{[]string{"sqlcmd"}, nil, (*project).dotnet},
+	{[]string{"celery"}, []string{"CELERY_BROKER_URL", "BROKER_URL", "REDIS_URL", "RABBITMQ_URL"}, nil},
 	{[]string{"drizzle-kit"}, nil, func(p *project) { p.texts("drizzle.config.ts", "drizzle.config.js") }},
 }
 
@@ -547,12 +553,47 @@ func (p *project) compose() {
 				here.Volumes = append(here.Volumes, name+"_"+l.name)
 			}
 		}
+		inside, files := p.inside(text)
+		here.Inside, here.Files = inside, append(here.Files, files...)
 		for _, list := range []*[]string{&here.Containers, &here.Volumes} {
 			*list = slices.DeleteFunc(*list, hazard.SaysInUse)
 		}
 		p.said = append(p.said, here)
 		return
 	}
+}
+
+// inside are the programs that in the services' containers go by a database of theirs, and the files that say so. What
+// the services are told counts together, whichever of them a program is run in.
+func (p *project) inside(text string) (programs, files []string) {
+	in := project{folder: p.folder, services: p.services, variables: map[string]string{}, away: p.away}
+	doc := yamldoc.Read(text, func(yamldoc.Fault) { in.away = true })
+	if in.away || doc == nil || doc.Get("services") == nil {
+		return nil, nil
+	}
+	if env, ok := in.read(".env"); ok { // of which Compose puts in values
+		in.sets(env)
+	}
+	for _, service := range doc.Get("services").Members {
+		if told := service.Value.Get("environment"); told != nil {
+			for _, m := range told.Members {
+				in.sets(m.Name + "=" + m.Value.Text)
+			}
+			for _, line := range told.Items {
+				in.sets(line.Text)
+			}
+		}
+		if from := service.Value.Get("env_file"); from != nil {
+			for name := range from.Strings() {
+				env, _ := in.read(name.Text)
+				in.sets(env)
+			}
+		}
+	}
+	if _, programs = in.programs(); in.away {
+		return nil, nil
+	}
+	return programs, in.files
 }
 
 // engine is how databases are called, as services and as images.

@@ -43,7 +43,7 @@ func (c *invocation) container() flow {
 	if words := c.inContainer(); len(words) > 0 {
 		fed, elsewhere, composed, engine := c.fed, c.other, c.composed, c.engine
 		c.fed = true // a shell there is opened to look around
-		c.composed = !other && c.ownService()
+		c.composed = !other && c.ownService() && !c.tellsEnvironment(len(c.args)-len(words))
 		c.engine = c.composed && slices.Contains(c.project().Engines, c.args[len(c.args)-len(words)-1].text)
 		c.other = c.other || other || hasWord(c.joined(c.args[:len(c.args)-len(words)]).text, inUse)
 		used := c.live
@@ -99,6 +99,14 @@ func (c *invocation) ofDaemon() (args []flow, other bool) {
 		other = other || to(value) || listed("-c --context --connection", option) && hasWord(value, inUse)
 	}
 	return nil, other
+}
+
+// tellsEnvironment reports whether one of the first n words gives what is run in a container another environment than
+// the container has.
+func (c *invocation) tellsEnvironment(n int) bool {
+	return slices.ContainsFunc(c.args[:n], func(a flow) bool {
+		return strings.HasPrefix(a.text, "-e") || strings.HasPrefix(a.text, "--env")
+	})
 }
 
 // composes reports whether a command is Compose's, by the program of its own or as the subcommand of another.

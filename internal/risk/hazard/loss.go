@@ -26,7 +26,7 @@ var (
 
 // noResources are programs whose words are packages, files, windows or branches, or of which
 // the table knows each subcommand.
-var noResources = set(`vagrant idf.py esptool esptool.py pio platformio st-flash nrfjprog probe-rs avrdude openocd arduino-cli apt apt-get aptitude yum dnf zypper pacman apk brew snap flatpak dpkg rpm pip pipx gem cargo composer go conda mamba choco winget scoop port nix nix-env asdf mise nvm pyenv rbenv
+var noResources = set(`vagrant celery idf.py esptool esptool.py pio platformio st-flash nrfjprog probe-rs avrdude openocd arduino-cli apt apt-get aptitude yum dnf zypper pacman apk brew snap flatpak dpkg rpm pip pipx gem cargo composer go conda mamba choco winget scoop port nix nix-env asdf mise nvm pyenv rbenv
 	git docker podman nerdctl docker-compose kubectl oc helm tmux screen systemctl service loginctl kind minikube k3d ssh ssh-keygen nmcli ip ufw code xattr bazel man grep curl wget
 	rm rmdir mv cp find ls mkdir touch cd cat less head tail sed awk perl vim nano tee sort uniq diff wc chmod chown test jq yq echo printf export read sleep kill ps`)
 

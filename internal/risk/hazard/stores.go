@@ -25,6 +25,7 @@ func (c *invocation) project() (p act.Stores) {
 		p.Variables = append(p.Variables, s.Variables...)
 		p.Databases = append(p.Databases, s.Databases...)
 		p.Programs = append(p.Programs, s.Programs...)
+		p.Inside = append(p.Inside, s.Inside...)
 		p.Containers = append(p.Containers, s.Containers...)
 		p.Volumes = append(p.Volumes, s.Volumes...)
 		p.Engines = append(p.Engines, s.Engines...)
@@ -38,10 +39,13 @@ var databaseClients = set("psql pg_restore dropdb createdb mysql mariadb mysqlad
 // ofProject reports whether what a command does to data it does to what the project's files say is on
 // this machine: by a program that goes by these files, or by an address or a name that stands in them.
 func (c *invocation) ofProject() bool {
-	if len(c.stores) == 0 || c.other || c.strayed || c.wrap > 0 && c.around != "" && !passingOn[c.around] || !c.inOwnFolder() {
+	if len(c.stores) == 0 || c.other || c.strayed || !c.composed && c.wrap > 0 && c.around != "" && !passingOn[c.around] || !c.inOwnFolder() {
 		return false
 	}
 	p := c.project()
+	if c.composed {
+		p = act.Stores{Programs: p.Inside}
+	}
 	if databaseClients[c.name] {
 		return c.namesOwn(&p)
 	}
@@ -70,7 +74,7 @@ func SetsStores(name string) bool {
 var databaseWords = set("database db postgres postgresql pg mysql mariadb mongo mongodb sql redis")
 
 // projectOptions are further options that say nothing of which database is meant.
-var projectOptions = set("--skip-seed --skip-generate --skip --accept-data-loss -f --ignore-missing --environment=development --env=development --env=local")
+var projectOptions = set("-A --skip-seed --skip-generate --skip --accept-data-loss -f --ignore-missing --environment=development --env=development --env=local")
 
 // runsAsOther reports whether a variable says that a program runs as something else than what is developed.
 func (c *invocation) runsAsOther() bool {
