@@ -23,6 +23,10 @@ var (
 	// movingStep is a step of somebody else, taken from a branch of theirs, that is given a secret: who
 	// may change the branch has it.
 	movingStep = lazyregexp.New(`(?m)^[ \t]*-?[ \t]*uses:[ \t]*["']?([\w.-]+)/[\w./-]+@(?:main|master|develop|dev|trunk|latest|HEAD)["']?[ \t]*(?:#.*)?\n(?:[ \t]+(?:[^-\s].*)?\n)*?[^\n]*\$\{\{\s*secrets\b`)
+	// strangersBegin are the events by which a change of anybody's begins a build that has the repository's own rights and
+	// secrets, and strangersChange is that change, taken into the build's folder.
+	strangersBegin  = lazyregexp.New(`(?m)^[ \t]*(?:on[ \t]*:.*|-[ \t]*|["']?)\b(?:pull_request_target|workflow_run|issue_comment)\b`)
+	strangersChange = lazyregexp.New(`(?m)(?:\bref|\brepository)["']?[ \t]*:.*\$\{\{[^}\n]*\b(?:pull_request\.head|github\.head_ref|workflow_run\.head|issue\.number|pull_request\.number)|\bgh[ \t]+pr[ \t]+checkout\b|\bgit[ \t]+(?:fetch|pull)\b[^\n]*\b(?:pull/|head_ref|HEAD_REF|pull_request\.head)`)
 	// hostsOfBuilds are those who run the builds themselves, or whom one gives keys of their own to.
 	hostsOfBuilds = set("actions github docker aws-actions google-github-actions azure hashicorp gradle cloudflare vercel")
 	// recodes is a program that gives a text another form.
@@ -38,6 +42,9 @@ func (a *assessor) builds(text string, commands []string, at span) {
 		if !hostsOfBuilds[strings.ToLower(m[1])] {
 			a.report("secret.shown", 0.6, at)
 		}
+	}
+	if strangersBegin.MatchString(text) && strangersChange.MatchString(text) {
+		a.reportSaying("secret.shown", 0.6, at, "A build that has the repository's secrets and rights runs what anybody proposes as a change.")
 	}
 	vars := map[string]flow{}
 	for _, m := range secretVariable.FindAllStringSubmatch(text, maxSettings) {
