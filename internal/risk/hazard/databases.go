@@ -66,7 +66,7 @@ func (c *invocation) takesScratch() bool {
 	if !sqlOfHere[c.name] || c.in.text != "" || !c.speaksToHere() {
 		return false
 	}
-	queries := 0
+	var queries []string // which are done one after the other
 	for _, a := range c.args {
 		text := a.text
 		if option, value, joined := strings.Cut(text, "="); joined && strings.HasPrefix(option, "-") {
@@ -75,15 +75,14 @@ func (c *invocation) takesScratch() bool {
 		switch {
 		case listed("-f --file -i --input-file --init-command", before(a.text, '=')):
 			return false
-		case isSQL(text):
-			if queries++; !scratchOnly(text) {
-				return false
-			}
+		case strings.HasPrefix(text, `\copy `) && !strings.Contains(text, "\n"): // which takes nothing away: see clientCopies
+		case isSQL(text), strings.HasPrefix(strings.ToLower(text), "create schema "):
+			queries = append(queries, text)
 		case strings.Contains(strings.TrimSpace(text), " "):
 			return false // which may be another query, or an address
 		}
 	}
-	return queries > 0
+	return len(queries) > 0 && scratchOnly(strings.Join(queries, ";\n"))
 }
 
 // sqlOfHere are clients that are told queries, and scratchWords are parts of the names of tables that are
@@ -128,7 +127,7 @@ func scratchOnly(sql string) bool {
 		statement = statement[:0]
 	}
 	for name := range taken {
-		if hasWord(name, inUse) || !made[name] && !hasWord(name[strings.LastIndexByte(name, '.')+1:], scratchWords) {
+		if hasWord(name, inUse) || !made[name] && !hasWord(name, scratchWords) {
 			return false
 		}
 	}
