@@ -242,7 +242,7 @@ func (n *Node) openGuard(ctx context.Context, set *policy.Set) error {
 	n.guard, err = guard.New(ctx, guard.Config{
 		Log: n.log, Store: n.store, Policy: set, Keep: guard.Keep(cfg.Keep), Redact: redact,
 		SessionBytes: cfg.Limits.Sessions, Observe: n.observe, Shadowed: n.shadowed, Logger: n.logger,
-		Answered: n.answered, Unusual: n.unusual, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: guarded.Tampering, Runs: guarded.Runs, Refused: n.metrics.Quota,
+		Answered: n.answered, Unusual: n.unusual, Beside: n.beside, Serves: n.refusedNow, Score: score, Tampering: guarded.Tampering, Runs: guarded.Runs, Adds: guarded.Adds, Refused: n.metrics.Quota,
 		Unsealed: rows == rowsUnsealed, Founding: founding, Damaged: n.metrics.Damaged,
 		Shared: n.shared(), Files: n.filesChanged, Used: n.usedBefore, Passkeys: site,
 		Quotas: guard.Quotas{

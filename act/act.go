@@ -604,11 +604,13 @@ type Edit struct {
 // Code is empty for a file that does nothing of that kind. Found says that the file lay there, and
 // that the session is not known to have written to it. Line is the line of the file that does it, from
 // 1, and Text what stands there, which is not recorded; 0 and empty where it can be told of no one line.
+// Sets says that the call does not run the file: it sets in it what a coding agent runs by itself from then on.
 type FileRun struct {
 	File   string
 	Code   string
 	Weight float64
 	Found  bool
+	Sets   bool
 	Line   int
 	Text   string
 }

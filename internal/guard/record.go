@@ -447,6 +447,7 @@ func appendGiven(b []byte, in *policy.Input, masked, named bool) []byte {
 			b = strconv.AppendFloat(append(b, `,"weight":`...), r.Weight, 'g', -1, 64)
 		}
 		b = appendIs(b, "found", r.Found)
+		b = appendIs(b, "sets", r.Sets)
 		if r.Line > 0 {
 			b = strconv.AppendInt(append(b, `,"line":`...), int64(r.Line), 10)
 		}

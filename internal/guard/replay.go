@@ -48,7 +48,7 @@ func Restore(a *act.Action, given *ledger.Given) []act.Violation {
 	a.Enforces, a.Bounded, a.Model, a.ModelThreats = given.Enforces, given.Bounded, given.Model, given.Threats
 	a.Runs = nil
 	for _, r := range given.Runs {
-		a.Runs = append(a.Runs, act.FileRun{File: r.File, Code: r.Code, Weight: r.Weight, Found: r.Found, Line: r.Line})
+		a.Runs = append(a.Runs, act.FileRun{File: r.File, Code: r.Code, Weight: r.Weight, Found: r.Found, Sets: r.Sets, Line: r.Line})
 	}
 	if len(given.Violations) == 0 {
 		return nil

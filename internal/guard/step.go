@@ -317,7 +317,13 @@ func (s *deciding) commit(ctx context.Context, step *session.Step, made func(boo
 // changed by a program, is what lies there, and not what any of the calls said; and of one that
 // other sessions wrote, or a program brought, no call said anything.
 func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.State) {
-	if a.Runs = nil; g.cfg.Runs == nil || !a.IsCall() {
+	if a.Runs = nil; !a.IsCall() {
+		return
+	}
+	if g.cfg.Adds != nil {
+		a.Runs = g.cfg.Adds(a, read)
+	}
+	if g.cfg.Runs == nil {
 		return
 	}
 	does := read.Assess(hazard.Default())
@@ -326,7 +332,7 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 		looks = looks || !writes && s.WroteTo(path.Base(filepath.ToSlash(p)))
 	}})
 	if looks {
-		a.Runs = g.cfg.Runs(a, read, s.WroteTo, s.Written)
+		a.Runs = append(a.Runs, g.cfg.Runs(a, read, s.WroteTo, s.Written)...)
 	}
 }
 

@@ -490,6 +490,8 @@ type examination struct {
 	listers              []ran    // and those that may print them
 	filledIn             []string // variables that read sets
 	reads                []string // the files that the act reads, as far as they are known
+	adding               bool     // the look is for hooks that the act adds to agents' settings, and for nothing else
+	added                []string // the files of settings to which it adds some
 	gathering            bool     // the look is for the scripts that the act runs, and for nothing else
 	gathered             []script
 	wrote                func(name string) bool // whether the session wrote a file of a name, where scripts are gathered
@@ -861,11 +863,22 @@ func (e *examination) settingAt(name string, change func(before []byte) (after [
 		}
 	}
 	after, ok := change(before)
+	added := hook.Adds(before, after)
+	if e.adding {
+		if ok && readable && len(added) > 0 {
+			e.added = append(e.added, path.Base(name))
+		}
+		return
+	}
 	if !ok || !readable || len(after) > maxSetting { // too large to be read is no way round
 		e.tampers("change the settings in which " + s.Agent + "'s hooks are configured, in a way that cannot be read beforehand (write the whole file with a tool for files, or edit one passage that is there)")
 		return
 	}
 	if why := s.Disarms(before, after); why != "" {
 		e.tampers("leave the agent's acts unjudged: " + why)
+	}
+	if i := slices.IndexFunc(added, hook.Decides); i >= 0 {
+		e.tampersBut("add a hook to the settings of "+s.Agent+" ("+added[i]+") that may answer for its person, or change what is done when it has been judged",
+			"A person can add it who has read what it runs.")
 	}
 }

@@ -146,7 +146,7 @@ func (e *examination) unhooked(agent string, words, dirs []string) bool {
 // off: they do, or cannot be read as they will be then.
 func (e *examination) settingsOff(value string, dirs []string) bool {
 	if value = strings.TrimSpace(value); strings.HasPrefix(value, "{") {
-		return hook.SwitchesOff([]byte(value)) || !strings.HasSuffix(value, "}")
+		return leavesUnjudged([]byte(value)) || !strings.HasSuffix(value, "}")
 	}
 	all := e.readings(value, dirs)
 	if len(all) == 0 {
@@ -162,9 +162,15 @@ func (e *examination) settingsOff(value string, dirs []string) bool {
 			continue
 		}
 		text, err := regular.Read(filepath.FromSlash(name), maxSetting)
-		return err != nil || hook.SwitchesOff(text)
+		return err != nil || leavesUnjudged(text)
 	}
 	return true
+}
+
+// leavesUnjudged reports whether settings beside an agent's own switch hooks off, or have some that may answer in
+// the guardian's place.
+func leavesUnjudged(text []byte) bool {
+	return hook.SwitchesOff(text) || slices.ContainsFunc(hook.Adds(nil, text), hook.Decides)
 }
 
 var tomlOff = lazyregexp.New(`hooks["']?\s*=\s*["']?(false|0)`)

@@ -150,6 +150,7 @@ type FileRun struct {
 	Code   string  `json:"code,omitzero"`
 	Weight float64 `json:"weight,omitzero"`
 	Found  bool    `json:"found,omitzero"`
+	Sets   bool    `json:"sets,omitzero"`
 	Line   int     `json:"line,omitzero"`
 }
 

@@ -413,7 +413,10 @@ func (e *evaluation) runsWritten() {
 			e.hazards = e.hazards.With(e.table.InFound(r))
 			continue
 		}
-		if read[r.File] = true; r.Code != "" {
+		if !r.Sets {
+			read[r.File] = true
+		}
+		if r.Code != "" {
 			e.hazards = e.hazards.With(e.table.InFile(r))
 		}
 	}

@@ -122,14 +122,14 @@ func TestOwnProcess(t *testing.T) {
 	}
 	for file, text := range map[string]string{
 		".opencode/plugins/a.js": "export const X = async () => ({})\n", ".opencode/plugin/a.ts": "export const X = 1\n", "~/.config/opencode/plugins/a.js": "x\n", "/home/dev/.config/opencode/opencode.json": `{"plugin":["@x/oc"]}`,
-		".claude/skills/x/SKILL.md": "---\nname: x\nhooks:\n  PreToolUse:\n---\n", ".gemini/settings.json": `{"tools":{"allowed":["run_shell_command"]}}`,
+		".claude/skills/x/SKILL.md": "---\nname: x\nhooks:\n  PreToolUse:\n---\n", ".claude/agents/x.md": "---\nname: x\nhooks:\n  PreToolUse:\n---\nRun tests.\n", ".gemini/settings.json": `{"tools":{"allowed":["run_shell_command"]}}`,
 	} {
 		if a := judged(file, text); a.Score < 0.4 {
 			t.Errorf("%s: %.2f %+v", file, a.Score, a.Findings)
 		}
 	}
 	for file, text := range map[string]string{
-		".claude/skills/x/SKILL.md": "---\nname: x\ndescription: y\n---\nUse hooks:\n", ".opencode/command/a.md": "run tests\n", "opencode.json": `{"theme":"dark","plugin":[]}`, "plugins/a.js": "x\n", ".gemini/settings.json": `{"theme":"dark"}`,
+		".claude/skills/x/SKILL.md": "---\nname: x\ndescription: y\n---\nUse hooks:\n", ".claude/agents/x.md": "---\nname: x\ntools: Bash\n---\nRun the hooks:\n", ".opencode/command/a.md": "run tests\n", "opencode.json": `{"theme":"dark","plugin":[]}`, "plugins/a.js": "x\n", ".gemini/settings.json": `{"theme":"dark"}`,
 	} {
 		if a := judged(file, text); a.Score >= 0.4 {
 			t.Errorf("ordinary %s: %.2f %+v", file, a.Score, a.Findings)

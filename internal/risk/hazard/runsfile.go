@@ -97,15 +97,18 @@ func (r *Reading) With(texts map[string]string) (does []Finding) {
 // asksFrom is how grave something is at least that somebody is asked about.
 const asksFrom = 0.4
 
-// InFile is what a call does by running a file that does it; without a file, by what earlier
+// InFile is what a call does by running a file that does it, or by what it sets in one that is run; without a file, by what earlier
 // commands have left in its shell.
 func (t *Table) InFile(r act.FileRun) Finding {
 	e := t.effects[r.Code]
 	says := cmp.Or(e.message, "It does what somebody is asked about.")
 	f := Finding{Code: r.Code, Category: e.category, Technique: e.technique, Weight: r.Weight, Beside: true, Text: r.Text}
-	if r.File == "" {
+	switch {
+	case r.Sets:
+		f.Message = fmt.Sprintf("The call adds a hook to %.80q, which a coding agent runs by itself: %s", r.File, says)
+	case r.File == "":
 		f.Message = "By what earlier commands of this session have set in its shell: " + says
-	} else {
+	default:
 		f.Message = fmt.Sprintf("The call runs %.80q, which this session wrote%s: %s", r.File, inLine(r), says)
 	}
 	return f

@@ -58,7 +58,7 @@ var agentSettings = []struct {
 }{
 	{".claude/settings.json .claude/settings.local.json .claude.json managed-settings.json", lazyregexp.New(`(?i)"bypassPermissions"|"(?:allow)"\s*:\s*\[[^\]]*"(?:Bash|Bash\(\*(?::\*)?\)|\*)"|"skipDangerousModePermissionPrompt"\s*:\s*true|"enableAllProjectMcpServers"\s*:\s*true|"sandbox"\s*:\s*\{[^{}]*"enabled"\s*:\s*false|"allowUnsandboxedCommands"\s*:\s*true|"(?:PATH|LD_\w+|DYLD_\w+|NODE_OPTIONS|NODE_PATH|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|GIT_SSH\w*|NODE_TLS_REJECT_UNAUTHORIZED|NODE_EXTRA_CA_CERTS)"\s*:\s*"`)},
 	{".claude/skills/*/SKILL.md .claude/commands/*.md", lazyregexp.New(`(?m)\A---\s*\n(?:[^\n]*\n)*?hooks\s*:`)},
-	{".claude/agents/*.md", lazyregexp.New(`(?mi)^permissionMode\s*:\s*["']?(?:bypassPermissions|dontAsk)`)},
+	{".claude/agents/*.md", lazyregexp.New(`(?mi)^permissionMode\s*:\s*["']?(?:bypassPermissions|dontAsk)|\A---\s*\n(?:[^\n]*\n)*?hooks\s*:`)},
 	{".codex/config.toml", lazyregexp.New(`(?m)^\s*approval_policy\s*=\s*["']never|^\s*sandbox_mode\s*=\s*["']danger-full-access|^\s*\[projects\.["'](?:/|~|/root|/(?:home|Users)/[^/"']+)/?["']\]\s*\n\s*trust_level\s*=\s*["']trusted`)},
 	{".gemini/settings.json .qwen/settings.json", lazyregexp.New(`(?i)"(?:autoAccept|yolo)"\s*:\s*true|"(?:defaultApprovalMode|approvalMode)"\s*:\s*"yolo"|"allowed(?:Tools)?"\s*:\s*\[[^\]]*"(?:run_shell_command|ShellTool)"`)},
 	{".gemini/policies/*.toml .qwen/policies/*.toml", lazyregexp.New(`(?i)\bdecision\s*=\s*["']allow`)},
