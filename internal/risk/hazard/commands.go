@@ -151,6 +151,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.wrapsCompiler()
 	c.runsInWords()
 	c.sets()
+	c.setsForLater()
 	c.runsFetched()
 	c.orders()
 	c.makes()

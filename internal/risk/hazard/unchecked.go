@@ -66,7 +66,7 @@ var agentSettings = []struct {
 	{".gemini/extensions/*/gemini-extension.json .qwen/extensions/*/qwen-extension.json", lazyregexp.New(`"(?:command|httpUrl|url)"\s*:`)},
 	{".codex/rules/*.rules", lazyregexp.New(`(?i)\bdecision\s*=\s*["']allow`)},
 	{".codex/hooks.json", lazyregexp.New(`"command"\s*:`)},
-	{".vscode/settings.json Code/User/settings.json .code-workspace", lazyregexp.New(`"chat\.tools\.(?:global\.)?autoApprove"\s*:\s*true|"security\.workspace\.trust\.enabled"\s*:\s*false|"task\.allowAutomaticTasks"\s*:\s*"on"`)},
+	{".vscode/settings.json User/settings.json .code-workspace", lazyregexp.New(`"claudeCode\.allowDangerouslySkipPermissions"\s*:\s*true|"claudeCode\.initialPermissionMode"\s*:\s*"bypassPermissions"|"chat\.tools\.(?:global\.)?autoApprove"\s*:\s*true|"security\.workspace\.trust\.enabled"\s*:\s*false|"task\.allowAutomaticTasks"\s*:\s*"on"`)},
 	{"opencode.json opencode.jsonc", lazyregexp.New(`"(?:permission|bash|\*)"\s*:\s*"allow"|"plugin"\s*:\s*\[\s*"`)},
 	{".aider.conf.yml", lazyregexp.New(`(?m)^\s*yes-always\s*:\s*true`)},
 	{".bashrc .bash_profile .bash_aliases .profile .zshrc .zshenv .zprofile config.fish .envrc", lazyregexp.New(`(?m)alias\s+(?:claude|codex|gemini)=?.*(?:--bare|--dangerously|--yolo|--disable\s+hooks|bypass)|\bCLAUDE_CODE_SIMPLE\b|^\s*(?:export\s+)?\w*DISABLE_?(?:ALL_?)?HOOKS`)},

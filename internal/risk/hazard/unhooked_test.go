@@ -117,3 +117,95 @@ func TestAgentsSentElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentsUnhookedLater: a variable by which agents run no hooks, or another program in the place of theirs, asks
+// wherever those that are started later take it from.
+func TestAgentsUnhookedLater(t *testing.T) {
+	write := func(file, text string) Assessment {
+		return Read(&act.Action{Kind: act.ToolCall, Resource: "Write", Canonical: "write_file", Folder: "/home/dev/work/shop", Content: []act.Leaf{
+			{Pointer: "/file_path", Arg: "file_path", Text: file}, {Pointer: "/content", Arg: "content", Text: text},
+		}}).Assess(Default())
+	}
+	for _, f := range [][2]string{
+		{"/home/dev/.config/environment.d/60-perf.conf", "MAKEFLAGS=-j4\nCLAUDE_CODE_SIMPLE=1\n"},
+		{"/home/dev/.config/environment.d/a.conf", "OPENCODE_PURE=true\n"},
+		{"/home/dev/.pam_environment", "CLAUDE_CODE_SIMPLE DEFAULT=1\n"},
+		{"/home/dev/.profile", "export CLAUDE_CODE_SIMPLE=1\n"},
+		{"/home/dev/.zshenv", "typeset -x OPENCODE_DISABLE_PLUGINS=1\n"},
+		{"/home/dev/.cshrc", "setenv CLAUDE_CODE_SIMPLE 1\n"},
+		{"/home/dev/.config/fish/config.fish", "set -gx CLAUDE_CODE_SIMPLE 1\n"},
+		{"/home/dev/.config/nushell/env.nu", "$env.CLAUDE_CODE_SIMPLE = 1\n"},
+		{"/home/dev/.config/powershell/profile.ps1", "$env:CLAUDE_CODE_SIMPLE = '1'\n"},
+		{"mise.toml", "[env]\nCLAUDE_CODE_SIMPLE = \"1\"\n"},
+		{".envrc", "export CLAUDE_CODE_SIMPLE=1\n"},
+		{".env", "CLAUDE_CODE_SIMPLE=yes\n"},
+		{".vscode/settings.json", `{"terminal.integrated.env.linux": {"CLAUDE_CODE_SIMPLE": "1"}}`},
+		{"/home/dev/.config/Code/User/settings.json", `{"claudeCode.environmentVariables": [{"name": "CLAUDE_CODE_SIMPLE", "value": "1"}]}`},
+		{"/home/dev/.config/Cursor/User/settings.json", `{"claudeCode.environmentVariables": [{"value": "1", "name": "CLAUDE_CODE_SIMPLE"}]}`},
+		{"/home/dev/.config/Code/User/settings.json", `{"editor.fontSize": 14, "claudeCode.claudeProcessWrapper": "/home/dev/work/shop/tools/launch"}`},
+		{"/home/dev/.config/Windsurf/User/settings.json", `{"chatgpt.cliExecutable": "/home/dev/x"}`},
+		{".devcontainer/devcontainer.json", `{"remoteEnv": {"CLAUDE_CODE_SIMPLE": "1"}}`},
+		{"/home/dev/.config/systemd/user/agent.service", "[Service]\nEnvironment=CLAUDE_CODE_SIMPLE=1\nExecStart=/usr/bin/claude remote-control\n"},
+		{"/home/dev/.config/systemd/user/a.service.d/x.conf", "[Service]\nEnvironment=\"A=b\" \"CLAUDE_CODE_SIMPLE=1\"\n"},
+		{"/home/dev/Library/LaunchAgents/env.plist", "<dict>\n<key>CLAUDE_CODE_SIMPLE</key>\n<string>1</string>\n</dict>\n"},
+		{"/home/dev/.local/share/applications/claude.desktop", "[Desktop Entry]\nType=Application\nExec=env CLAUDE_CODE_SIMPLE=1 claude\n"},
+		{"/home/dev/.tmux.conf", "set-environment -g CLAUDE_CODE_SIMPLE 1\n"},
+		{"/home/dev/.config/kitty/kitty.conf", "env CLAUDE_CODE_SIMPLE=1\n"},
+		{"/home/dev/.wezterm.lua", "return { set_environment_variables = { CLAUDE_CODE_SIMPLE = \"1\" } }\n"},
+		{".idea/workspace.xml", "<env name=\"CLAUDE_CODE_SIMPLE\" value=\"1\" />\n"},
+		{"/home/dev/.config/environment.d/b.conf", "CLAUDE_CODE_SHELL_PREFIX=/home/dev/x\n"},
+	} {
+		if !reports(write(f[0], f[1]), "defense.unhooked") {
+			t.Errorf("%s: %q passes", f[0], f[1])
+		}
+	}
+	for _, line := range []string{
+		"mkdir -p ~/.config/environment.d && printf 'MAKEFLAGS=-j4\\nCLAUDE_CODE_SIMPLE=1\\n' > ~/.config/environment.d/60-perf.conf",
+		"echo CLAUDE_CODE_SIMPLE=1 >> ~/.pam_environment",
+		"echo CLAUDE_CODE_SIMPLE=1 | tee -a mise.toml",
+		"systemctl --user set-environment CLAUDE_CODE_SIMPLE=1",
+		"systemctl --user set-environment OPENCODE_PURE=1",
+		"systemctl --user set-environment GEMINI_CLI_HOME=/tmp/x",
+		"tmux set-environment -g CLAUDE_CODE_SIMPLE 1",
+		"tmux setenv -g COPILOT_HOME /tmp/x",
+		"launchctl setenv CLAUDE_CODE_SIMPLE 1",
+		"dbus-update-activation-environment --systemd CLAUDE_CODE_SIMPLE=1",
+		"mise set CLAUDE_CODE_SIMPLE=1",
+		"setx CLAUDE_CODE_SIMPLE 1",
+		"sed -i '$a CLAUDE_CODE_SIMPLE=1' ~/.pam_environment",
+		`jq '."terminal.integrated.env.linux".CLAUDE_CODE_SIMPLE = "1"' settings.json > s`,
+		"ansible localhost -m lineinfile -a 'path=~/.profile line=\"export CLAUDE_CODE_SIMPLE=1\"'",
+		"flatpak override --user --env=CLAUDE_CODE_SIMPLE=1 com.visualstudio.code",
+	} {
+		if a := assessed(line); !reports(a, "defense.unhooked") {
+			t.Errorf("passes: %s: %+v", line, a.Findings)
+		}
+	}
+
+	for _, f := range [][2]string{
+		{"/home/dev/.config/environment.d/60-perf.conf", "MAKEFLAGS=-j4\nEDITOR=vim\n"},
+		{"mise.toml", "[env]\nCLAUDE_CODE_SIMPLE = \"0\"\n"},
+		{".env", "CLAUDE_CODE_MAX_OUTPUT_TOKENS=32000\nANTHROPIC_MODEL=opus\n"},
+		{"docs/agents.md", "Never set CLAUDE_CODE_SIMPLE=1.\n"},
+		{"src/env.ts", "if (process.env.CLAUDE_CODE_SIMPLE === '1') throw new Error()\n"},
+		{"scripts/check.sh", "unset CLAUDE_CODE_SIMPLE\ntest -z \"$CLAUDE_CODE_SIMPLE\" || exit 1\n"},
+		{".vscode/settings.json", `{"terminal.integrated.env.linux": {"PATH": "${workspaceFolder}/bin:${env:PATH}", "CLAUDE_CODE_SIMPLE": null}}`},
+		{"/home/dev/.config/Code/User/settings.json", `{"claudeCode.preferredLocation": "panel", "claudeCode.environmentVariables": [{"name": "ANTHROPIC_MODEL", "value": "opus"}], "claudeCode.claudeProcessWrapper": ""}`},
+		{"/home/dev/.config/Code/User/settings.json", `{"python.defaultInterpreterPath": "/usr/bin/python3", "rust-analyzer.check.command": "clippy"}`},
+		{".devcontainer/devcontainer.json", `{"containerEnv": {"CLAUDE_CONFIG_DIR": "/home/node/.claude", "NODE_OPTIONS": "--max-old-space-size=4096"}}`},
+		{"/home/dev/.config/systemd/user/shop.service", "[Service]\nEnvironment=NODE_ENV=production\nExecStart=/usr/bin/node server.js\n"},
+		{"/home/dev/.tmux.conf", "set -g mouse on\nset-environment -g EDITOR vim\n"},
+	} {
+		if a := write(f[0], f[1]); reports(a, "defense.unhooked") {
+			t.Errorf("%s: %q asks: %+v", f[0], f[1], a.Findings)
+		}
+	}
+	for _, line := range []string{
+		"systemctl --user set-environment EDITOR=vim", "tmux setenv -g FOO 1", "mise set NODE_ENV=test", "grep -rn CLAUDE_CODE_SIMPLE=1 .", "sed -n '/CLAUDE_CODE_SIMPLE=1/p' x", "sed -i '/CLAUDE_CODE_SIMPLE=/d' ~/.pam_environment",
+		"git commit -m 'docs: CLAUDE_CODE_SIMPLE=1 is refused'", "systemctl --user unset-environment CLAUDE_CODE_SIMPLE", "echo $CLAUDE_CODE_SIMPLE", "jq .env.CLAUDE_CODE_SIMPLE settings.json",
+	} {
+		if a := assessed(line); reports(a, "defense.unhooked") {
+			t.Errorf("asks: %s: %+v", line, a.Findings)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -117,26 +118,88 @@ func (s *shell) exported(c *syntax.DeclClause) {
 // agentFolders are the variables by which coding agents find their settings.
 var agentFolders = set("CLAUDE_CONFIG_DIR CODEX_HOME COPILOT_HOME GEMINI_CLI_HOME GEMINI_CLI_SYSTEM_SETTINGS_PATH OPENCODE_CONFIG_DIR OPENCODE_CONFIG AMP_SETTINGS_FILE QWEN_HOME")
 
-// agentFolderSet is one of them that a text sets: NAME=value, "NAME": "value", NAME value.
-var agentFolderSet = lazyregexp.New(`(?m)(?:^|[\s"'{,;(])([A-Z][A-Z_]{7,})["']?\s*(?:\]\s*)?[=:]?\s*["']?([^\s"',;}]+)`)
+// agentVariableSet is a variable that a text sets, in whatever form: NAME=value, "NAME": "value", NAME value,
+// NAME DEFAULT=value, <key>NAME</key><string>value, name="NAME" value="value" and {"name": "NAME", "value": "value"};
+// agentVariableNamed is the last of these the other way round.
+var (
+	agentVariableSet   = lazyregexp.New(`(?m)(?:^|[\s"'{,;(=:.>])([A-Z][A-Z_]{7,})(?:</key>\s*<string>|["']?\s*(?:\]\s*)?(?:,\s*["']?value["']?\s*:|value\s*=|DEFAULT\s*=|OVERRIDE\s*=|[=:])?\s*["']?)([^\s"',;}<]+)`)
+	agentVariableNamed = lazyregexp.New(`(?i)["']value["']\s*:\s*["']([^"'\n]*)["']\s*,\s*["']name["']\s*:\s*["'](?-i:([A-Z][A-Z_]{7,}))["']`)
+)
 
 // ownAgentFolder is where an agent's settings lie if nobody says otherwise.
 var ownAgentFolder = lazyregexp.New(`^(?:~|\$\{?HOME\}?|/root|/(?:home|Users)/[\w.-]+)/\.(?:claude|codex|copilot|gemini|qwen|config/opencode)/?$`)
 
-// sendsAgentsElsewhere judges that a file of settings, which another program reads before it starts an agent,
-// sets such a variable to another folder than the agent's own. Of a text for people, and of a program, nobody takes it.
-func (a *assessor) sendsAgentsElsewhere(file, text string, at span) {
-	end := strings.ToLower(path.Ext(file))
-	if len(text) > maxNestedText || listed(".md .mdx .txt .rst .adoc .html", end) || sourceEnds[end] {
-		return
+// agentProgramSet is a setting of an editor's that names what is started in the place of an agent's own program.
+var agentProgramSet = lazyregexp.New(`(?i)"(?:claude-?code|codex|chatgpt|gemini\w*|copilot|opencode|amp|qwen\w*)\.(?:\w+\.)*\w*(?:wrapper|executable|binary|clipath|binpath|command)\w*"\s*:\s*(?:"[^"]|\[\s*")`)
+
+// sendsAgents reports whether a variable of this value has the agents that are started with it find other settings
+// than their own, and so other hooks, or run none.
+func (t *Table) sendsAgents(name, value string) bool {
+	if agentFolders[name] {
+		return value != "" && !ownAgentFolder.MatchString(value)
 	}
-	for _, m := range agentFolderSet.FindAllStringSubmatch(text, maxNamed) {
-		if agentFolders[m[1]] && !ownAgentFolder.MatchString(m[2]) {
-			a.report("defense.unhooked", 0.5, at)
-			return
+	return slices.ContainsFunc(t.variables, func(row variableRow) bool {
+		return row.effect == "defense.unhooked" && slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) }) && row.value.among([]flow{{text: strings.ToLower(value), known: true}})
+	})
+}
+
+// setsAgents reports whether a text sets such a variable.
+func (t *Table) setsAgents(text string) bool {
+	for _, m := range agentVariableSet.FindAllStringSubmatch(text, maxVariables) {
+		if t.sendsAgents(m[1], m[2]) {
+			return true
 		}
 	}
+	for _, m := range agentVariableNamed.FindAllStringSubmatch(text, maxVariables) {
+		if t.sendsAgents(m[2], m[1]) {
+			return true
+		}
+	}
+	return false
 }
+
+// maxVariables is how many words of one text are looked at that may be names of variables.
+const maxVariables = 1024
+
+// sendsAgentsElsewhere judges that a file of settings, which another program reads before it starts an agent,
+// sets such a variable, or names another program for the agent. Of a text for people, and of a program that is no
+// file of settings, nobody takes it.
+func (a *assessor) sendsAgentsElsewhere(file, text string, at span) {
+	end := strings.ToLower(path.Ext(file))
+	if len(text) > maxNestedText || listed(".md .mdx .txt .rst .adoc .html", end) || sourceEnds[end] && a.table.startedBy(file) == nil {
+		return
+	}
+	if a.table.setsAgents(text) || end == ".json" && agentProgramSet.MatchString(text) {
+		a.report("defense.unhooked", 0.5, at)
+	}
+}
+
+// setters are programs that set variables for all that is started later, with the word by which they do; without one,
+// by any. Those that edit a file are told the line as it stands there then.
+var setters = map[string]string{
+	"systemctl": "set-environment", "launchctl": "setenv", "dbus-update-activation-environment": "", "setx": "", "tmux": "set-environment set-env setenv", "tmate": "set-environment set-env setenv", "byobu": "set-environment set-env setenv",
+	"mise": "set", "rtx": "set", "flatpak": "override", "pm2": "set", "sed": "-i", "gsed": "-i", "perl": "-i", "jq": "", "gojq": "", "jaq": "", "yq": "", "dasel": "", "crudini": "--set", "ansible": "", "kwriteconfig5": "", "kwriteconfig6": "", "defaults": "write", "reg": "add",
+}
+
+// setsForLater judges that a command sets such a variable for agents that are started later.
+func (c *invocation) setsForLater() {
+	by, ok := setters[c.name]
+	if !ok {
+		return
+	}
+	var all []string
+	sets := by == ""
+	for _, a := range c.args {
+		sets = sets || listed(by, before(a.text, '=')) || by == "-i" && editsInPlace.MatchString(a.text)
+		all = append(all, a.text)
+	}
+	if sets && c.table.setsAgents(strings.Join(all, " ")) {
+		c.report("defense.unhooked", 0, c.at)
+	}
+}
+
+// editsInPlace are options by which a file is edited where it lies.
+var editsInPlace = lazyregexp.New(`^-\w*i|^--in-place`)
 
 // sourceEnds are the ends of files that are programs.
 var sourceEnds = set(".go .py .js .mjs .cjs .ts .tsx .jsx .rs .c .h .cc .cpp .java .kt .cs .rb .php .swift .scala .lua .pl .ex .exs .zig .nim .dart .hs .ml .clj .r .jl .sql")
