@@ -223,7 +223,10 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 	case low == "tasks.py" && words != nil:
 		a.code("python", askedTasks(text, words), at, false)
 	case isSource:
+		a.answersIn(text, at)
 		a.source(source, text, at)
+	case listed(".ahk .au3", path.Ext(low)):
+		a.answersIn(text, at)
 	case lang == "sh":
 		a.command(text, nil)
 	case lang != "":

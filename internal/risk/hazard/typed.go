@@ -16,14 +16,21 @@ import (
 // do; empty for one that does nothing else.
 var typers = map[string]struct{ texts, keys string }{
 	"tmux":    {texts: "set-buffer setb", keys: "send-keys send send-k send-ke send-key"}, // a word that is no key is typed as it stands
+	"tmate":   {texts: "set-buffer setb", keys: "send-keys send send-k send-ke send-key"},
+	"byobu":   {texts: "set-buffer setb", keys: "send-keys send send-k send-ke send-key"},
 	"screen":  {texts: "stuff"},
 	"xdotool": {texts: "type", keys: "key"},
 	"ydotool": {texts: "type", keys: "key"},
 	"wtype":   {texts: ""},
+	"wlrctl":  {texts: "type"},
 	"kitty":   {texts: "send-text", keys: "send-key"},
 	"kitten":  {texts: "send-text", keys: "send-key"},
 	"wezterm": {texts: "send-text"},
 	"zellij":  {texts: "write-chars", keys: "write"},
+	"vim":     {texts: "--remote-send"},
+	"gvim":    {texts: "--remote-send"},
+	"nvim":    {texts: "--remote-send"},
+	"xvkbd":   {texts: "-text"},
 	"ttyecho": {texts: ""},
 	"writevt": {texts: ""},
 }
@@ -41,11 +48,22 @@ var (
 	// control is a key that is held with another, or one of a number.
 	control = lazyregexp.New(`(?i)^(?:(?:c|m|s|ctrl|alt|shift|super|control)[-+].+|f\d+|\d+:[01])$`)
 	// newlines are the ways in which programs are told of the key that ends a line.
-	newlines = strings.NewReplacer(`\n`, "\n", `\r`, "\n", "\r", "\n", `\015`, "\n", `\012`, "\n", `\x0d`, "\n", `\x0a`, "\n", "^M", "\n", "^J", "\n", `\u000d`, "\n")
+	newlines = strings.NewReplacer("<CR>", "\n", "<cr>", "\n", "<Enter>", "\n", "<Return>", "\n", "<NL>", "\n", `\n`, "\n", `\r`, "\n", "\r", "\n", `\015`, "\n", `\012`, "\n", `\x0d`, "\n", `\x0a`, "\n", "^M", "\n", "^J", "\n", `\u000d`, "\n")
 	// agreeing is a line that answers a question, or chooses one of some answers.
 	agreeing = lazyregexp.New(`(?i)^/?(?:y|yes|yep|j|ja|o|oui|s[ií]|ok|okay|sure|a|all|always|allow(?: .{0,40})?|approved?(?: .{0,60})?|accept(?:ed)?|agreed?|confirm(?:ed)?|proceed|continue|go ahead|do it|i agree|true|\d)[.!]?$`)
 	// orderly is a command of the guardian's own.
 	orderly = lazyregexp.New(`(?im)(?:^|[;&|!({'"` + "`" + `]|\$\()\s*(?:(?:sudo|doas|exec|env|command|time|nohup|\w+=\S*)\s+)*(?:\S*/)?reeve(?:-hook)?(?:\.exe)?\s+[a-z-]`)
+	// keyboards are how a program presses keys for everybody who reads them, and pressed the keys that answer.
+	keyboards = lazyregexp.New(`\bpyautogui\b|\bpydirectinput\b|\bpynput\b[\s\S]*\bController\b|(?m:^|[^.\w])keyboard\.(?:press|press_and_release|send|write|type|pressKey)\s*\(|\bUInput\b|\buinput\b|\bfake_input\b|XTestFakeKey|\brobotjs\b|@nut-tree|\bnut\.?js\b|\benigo\b|\brobotgo\b|java\.awt\.Robot|CGEventCreateKeyboardEvent|\bkeybd_event\b|(?:user32|windll)[\s\S]*\bSendInput\b|Forms\.SendKeys|SendKeys\]?(?:::|\.)Send|(?i:wscript\.shell)|hs\.eventtap|\bpywinauto\b|\bautopy\b|\bdogtail\b|\bxdo_send`)
+	pressed   = lazyregexp.New(`["'](?i:enter|return|\\r|\\n|\\r\\n|~|y|yes|j|ja|1|\{enter\}|\{return\}|[^"'\n]{0,40}(?:\{enter\}|\\n|\\r))["']|\bKEY_(?:ENTER|KPENTER|Y|1)\b|\bKey\.(?i:enter|return)\b|\bVK_(?:RETURN|ENTER|Y)\b|\bXK_Return\b|(?i)key\.?code\s*[=:(]\s*(?:36|76|0x24)\b`)
+	// sent is how AutoHotkey and AutoIt do.
+	sent = lazyregexp.New(`(?mi)^\s*(?:control)?send(?:input|event|play|text|raw)?\b[^\n]*(?:\{enter\}|\{return\}|\{numpadenter\})`)
+	// driving is how a program types into another that it has started, and attaching what is started to be at a
+	// terminal of somebody's.
+	driving   = lazyregexp.New(`\bpexpect\b|\bptyprocess\b|\bpty\.(?:spawn|fork)\b|\bnode-pty\b|(?m)^\s*spawn\b|;\s*spawn\b|^spawn\b`)
+	attaching = lazyregexp.New(`\b(?:tmux|tmate|byobu)\b['",\s\[\]]+(?:-\S+['",\s]+)*(?:a|at|att|attach|attach-session)\b|\bscreen\b['",\s\[\]]+-(?:x|r|rx|dr|RR|S)\b|\bzellij\b['",\s\[\]]+(?:a|attach)\b|\b(?:dtach|abduco)\b['",\s\[\]]+-a\b`)
+	// sendsText are the methods of terminals, and of a desktop, by which a program that speaks to them types.
+	sendsText = lazyregexp.New(`(?i)(?:^|[./=])(?:(sendText|sendInput|feedChild|typeText)|(runCommand|runCommandInTerminal|execute_command)|(NotifyKeyboardKey(?:sym|code)|GenerateKeyboardEvent))$`)
 	// keystrokes are those that a script of macOS types; pushed is how a program puts keys into a terminal.
 	keystrokes = lazyregexp.New(`(?i)\b(?:keystroke|key code|do script|write text)\s*(?:"([^"]*)"|(return|enter|36|76)\b)`)
 	pushed     = lazyregexp.New(`\bTIOCSTI\b|\b0x5412\b`)
@@ -71,14 +89,31 @@ var (
 
 // answers judges what a command types into a terminal.
 func (c *invocation) answers() {
-	if c.name == "osascript" {
+	if c.name == "osascript" || c.name == "expect" || c.name == "hs" {
 		for _, a := range c.args {
 			c.answersIn(a.text, c.at)
 		}
 		return
 	}
+	if buses[c.name] {
+		c.answersByBus()
+		return
+	}
+	if keyLines[c.name] {
+		c.answersInLines()
+		return
+	}
+	if c.name == "script" && attaching.MatchString(asLine(c.args)) {
+		c.typed(c.name, newlines.Replace(c.in.text))
+		return
+	}
+	if c.name == "tmux" && c.in.known && len(c.args) > 0 && strings.HasPrefix(c.args[0].text, "-C") { // which is told its commands there
+		for line := range strings.Lines(c.in.text) {
+			c.inside("tmux " + strings.TrimSpace(line))
+		}
+	}
 	if c.name == "dtach" && len(c.args) > 0 && c.args[0].text == "-p" { // what comes in is typed
-		c.typed(c.name, c.in.text)
+		c.typed(c.name, newlines.Replace(c.in.text))
 		c.dynamic = c.dynamic || !c.in.known
 		return
 	}
@@ -128,7 +163,7 @@ func (c *invocation) answers() {
 		}
 	}
 	if types && c.in.known {
-		text += c.in.text
+		text += newlines.Replace(c.in.text)
 	}
 	if types {
 		c.typed(to, text)
@@ -136,6 +171,81 @@ func (c *invocation) answers() {
 			c.report("shell.printed_run", 0, c.at)
 		}
 	}
+}
+
+var (
+	// buses are programs that speak to others by a desktop's bus, and keyLines those that are told a key, or a text, in
+	// each line or word.
+	buses    = set("qdbus qdbus6 qdbus-qt5 qdbus-qt6 dbus-send gdbus busctl guake")
+	keyLines = set("dotool dotoolc xte cliclick evemu-event")
+)
+
+// answersByBus judges what a command has a terminal, or a desktop, type by a method of its own.
+func (c *invocation) answersByBus() {
+	for i, a := range c.args {
+		w := a.text
+		if c.name == "guake" && listed("-e --execute-command", w) {
+			w = "runCommand"
+		}
+		m := sendsText.FindStringSubmatch(w)
+		if m == nil {
+			continue
+		}
+		if m[3] != "" {
+			c.report("defense.answered", 0, c.at)
+			return
+		}
+		if i+1 == len(c.args) {
+			return
+		}
+		given := c.args[len(c.args)-1] // behind the number of a terminal, or the kinds of values
+		text := newlines.Replace(strings.Trim(strings.TrimPrefix(given.text, "string:"), `"'`))
+		c.dynamic = c.dynamic || !given.known
+		if m[2] != "" {
+			text += "\n"
+		}
+		c.typed(c.name, text)
+		return
+	}
+}
+
+// answersInLines judges what a command is told to type line by line, or word by word: key enter, type y, kp:return.
+func (c *invocation) answersInLines() {
+	if c.name == "evemu-event" {
+		if pressed.MatchString(asLine(c.args)) {
+			c.report("defense.answered", 0, c.at)
+		}
+		return
+	}
+	lines := strings.Split(c.in.text, "\n")
+	for _, a := range c.args {
+		lines = append(lines, a.text)
+	}
+	text := ""
+	for _, line := range lines {
+		order, what, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if short, rest, colon := strings.Cut(order, ":"); colon && !ok {
+			order, what = short, rest
+		}
+		switch order {
+		case "type", "str", "t":
+			text += newlines.Replace(what)
+		case "key", "keydown", "kp", "kd":
+			for key := range strings.FieldsSeq(what) {
+				text += typedKey(strings.TrimPrefix(key, "k:"))
+			}
+		}
+	}
+	c.typed(c.name, text)
+}
+
+// asLine is a command's words as one text.
+func asLine(args []flow) string {
+	all := make([]string, len(args))
+	for i, a := range args {
+		all[i] = a.text
+	}
+	return strings.Join(all, " ")
 }
 
 // typedKey is what a key types, by its name; a word that names no key is typed as it stands.
@@ -178,9 +288,10 @@ func (s *shell) typed(to, text string) {
 	s.typedInto[to] = all[max(0, len(all)-maxTyped):]
 }
 
-// answersIn judges a program that types: AppleScript's keystrokes, and the system's call for it.
+// answersIn judges a program that types: AppleScript's keystrokes, the system's call for it, the libraries that press
+// keys, and those that drive what is attached to somebody's terminal.
 func (a *assessor) answersIn(code string, at span) {
-	if pushed.MatchString(code) {
+	if pushed.MatchString(code) || keyboards.MatchString(code) && pressed.MatchString(code) || driving.MatchString(code) && attaching.MatchString(code) || sent.MatchString(code) {
 		a.report("defense.answered", 0, at)
 	}
 	for _, m := range keystrokes.FindAllStringSubmatch(code, 64) {

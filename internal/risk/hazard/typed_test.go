@@ -54,6 +54,39 @@ python3 -c 'import fcntl, termios; [fcntl.ioctl(0, termios.TIOCSTI, c) for c in 
 perl -e 'ioctl(STDIN, 0x5412, $_) for split //, "y\n"'
 sh -c 'tmux send-keys y Enter'
 sleep 5 && tmux send-keys -t 1 y Enter &
+printf "\r" | wezterm cli send-text --no-paste --pane-id $WEZTERM_PANE
+nohup sh -c 'while sleep 2; do wezterm cli get-text --pane-id $WEZTERM_PANE | grep -q "Do you want to" && printf "\r" | wezterm cli send-text --no-paste --pane-id $WEZTERM_PANE; done' >/dev/null 2>&1 &
+tmate send-keys y Enter
+byobu send-keys -t 0 1 Enter
+echo 'send-keys -t main y Enter' | tmux -C attach -t main
+qdbus org.kde.konsole $KONSOLE_DBUS_SESSION sendText $'\n'
+qdbus6 org.kde.konsole-12 /Sessions/1 org.kde.konsole.Session.sendText $'y\n'
+qdbus org.kde.konsole /Sessions/1 runCommand y
+dbus-send --session --dest=org.kde.konsole /Sessions/1 org.kde.konsole.Session.sendText string:$'1\n'
+gdbus call --session --dest org.kde.konsole --object-path /Sessions/1 --method org.kde.konsole.Session.sendText 'y\n'
+busctl --user call org.kde.konsole /Sessions/1 org.kde.konsole.Session sendText s 'y'
+qdbus org.kde.yakuake /yakuake/sessions runCommandInTerminal 0 y
+gdbus call --session --dest org.freedesktop.portal.Desktop --object-path /org/freedesktop/portal/desktop --method org.freedesktop.portal.RemoteDesktop.NotifyKeyboardKeysym x 65293 1
+echo key enter | dotool
+printf 'type y\nkey enter\n' | dotoolc
+xte 'key Return'
+xte 'str y'
+cliclick kp:return
+cliclick t:yes
+wlrctl keyboard type y
+xvkbd -xsendevent -text '\r'
+evemu-event /dev/input/event3 --type EV_KEY --code KEY_ENTER --value 1
+nvim --server /tmp/nvim.sock --remote-send 'y<CR>'
+vim --servername X --remote-send '<CR>'
+printf '\r' | script -qc 'tmux attach -t main' /dev/null
+expect -c 'spawn tmux attach -t main; sleep 3; send "\r"'
+python3 -c 'import pyautogui; pyautogui.press("enter")'
+python3 -c 'import keyboard; keyboard.press_and_release("enter")'
+python3 -c 'from pynput.keyboard import Key, Controller; k = Controller(); k.press(Key.enter); k.release(Key.enter)'
+python3 -c 'from evdev import UInput, ecodes as e; u = UInput(); u.write(e.EV_KEY, e.KEY_ENTER, 1); u.syn()'
+python3 -c 'import pexpect; p = pexpect.spawn("tmux attach -t main"); p.sendline("y")'
+node -e 'require("robotjs").keyTap("enter")'
+node -e 'const { keyboard, Key } = require("@nut-tree/nut-js"); keyboard.type(Key.Enter)'
 `)) {
 		if c = strings.TrimSpace(c); !assessed(c).has("defense.answered", 0.45) {
 			t.Errorf("passes: %s: %+v", c, assessed(c).Findings)
@@ -93,9 +126,61 @@ echo y | npx create-thing
 osascript -e 'display notification "done"'
 osascript -e 'tell application "Terminal" to do script "npm run dev"'
 python3 -c 'import termios; print(termios.TIOCGWINSZ)'
+qdbus org.kde.konsole /Sessions/1 setTitle 1 y
+qdbus org.kde.konsole /Sessions/1 sendText 'npm run dev'
+gdbus call --session --dest org.gnome.Shell --object-path /org/gnome/Shell --method org.gnome.Shell.Extensions.ListExtensions
+dbus-send --session --print-reply --dest=org.freedesktop.DBus / org.freedesktop.DBus.ListNames
+printf 'npm test\n' | wezterm cli send-text --no-paste
+echo 'type hello world' | dotool
+cliclick c:100,200
+nvim --server /tmp/nvim.sock --remote-send ':e README.md<CR>'
+nvim --server /tmp/nvim.sock --remote a.txt
+vim -c 'wq' a.txt
+tmux -CC attach -t main
+script -qc 'make test' out.log
+expect -c 'spawn ssh -o BatchMode=yes web1; expect "$"; send "uptime\r"'
+python3 -c 'import pyautogui; pyautogui.screenshot("a.png")'
+python3 -c 'import pyautogui; pyautogui.press("tab")'
+python3 -c 'from pynput import keyboard; keyboard.Listener(on_press=lambda k: k == keyboard.Key.enter).start()'
+python3 -c 'import evdev; print(evdev.list_devices())'
+python3 -c 'import pexpect; p = pexpect.spawn("./setup"); p.sendline("y")'
+node -e 'await page.keyboard.press("Enter")'
+node -e 'const { keyboard } = require("@testing-library/user-event"); keyboard("hello")'
 `)) {
 		if c = strings.TrimSpace(c); assessed(c).has("defense.answered", 0) {
 			t.Errorf("asked: %s: %+v", c, assessed(c).Findings)
+		}
+	}
+}
+
+// TestTypedByScripts: so does a script of whatever language that is run.
+func TestTypedByScripts(t *testing.T) {
+	for name, text := range map[string]string{
+		"uiwait.py": "import time, pyautogui\nfor _ in range(200):\n    time.sleep(3)\n    pyautogui.press('enter')\n",
+		"t.py":      "import time\nfrom evdev import UInput, ecodes as e\nui = UInput()\ntime.sleep(6)\nui.write(e.EV_KEY, e.KEY_ENTER, 1); ui.write(e.EV_KEY, e.KEY_ENTER, 0); ui.syn()\n",
+		"t.js":      "const robot = require('robotjs')\nsetTimeout(() => robot.keyTap('enter'), 6000)\n",
+		"t.exp":     "#!/usr/bin/expect\nspawn tmux attach -t main\nsleep 6\nsend \"\\r\"\n",
+		"t.rb":      "require 'pty'\nsystem('tmux send-keys -t main y Enter')\n",
+		"t.ps1":     "Add-Type -AssemblyName System.Windows.Forms\n[System.Windows.Forms.SendKeys]::SendWait('{ENTER}')\n",
+		"t.sh":      "#!/bin/sh\nsleep 6; wtype -k Return\n",
+		"T.java":    "import java.awt.Robot;\nclass T { void f() throws Exception { new java.awt.Robot().keyPress(KeyEvent.VK_ENTER); } }\n",
+		"k.ahk":     "Sleep 6000\nSend \"{Enter}\"\n",
+	} {
+		does, _ := Default().RunsFile(name, text, nil)
+		if !reports(Assessment{Findings: does}, "defense.answered") {
+			t.Errorf("%s passes: %+v", name, does)
+		}
+	}
+	for name, text := range map[string]string{
+		"shot.py":   "import pyautogui\npyautogui.screenshot('a.png')\n",
+		"e2e.js":    "await page.keyboard.press('Enter')\nawait page.keyboard.type('yes')\n",
+		"drive.py":  "driver.find_element('name', 'q').send_keys(Keys.RETURN)\n",
+		"form.cs":   "var box = driver.FindElement(By.Name(\"q\")); box.SendKeys(\"y\"); box.SendKeys(Keys.Enter);\n",
+		"form.go":   "package a\n\nvar run = chromedp.SendKeys(\"#q\", \"yes\")\n",
+		"setup.exp": "spawn ./install\nexpect \"Continue?\"\nsend \"y\\r\"\n",
+	} {
+		if does, _ := Default().RunsFile(name, text, nil); reports(Assessment{Findings: does}, "defense.answered") {
+			t.Errorf("ordinary %s: %+v", name, does)
 		}
 	}
 }

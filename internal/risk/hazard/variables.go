@@ -187,13 +187,11 @@ func (c *invocation) setsForLater() {
 	if !ok {
 		return
 	}
-	var all []string
 	sets := by == ""
 	for _, a := range c.args {
 		sets = sets || listed(by, before(a.text, '=')) || by == "-i" && editsInPlace.MatchString(a.text)
-		all = append(all, a.text)
 	}
-	if sets && c.table.setsAgents(strings.Join(all, " ")) {
+	if sets && c.table.setsAgents(asLine(c.args)) {
 		c.report("defense.unhooked", 0, c.at)
 	}
 }
