@@ -490,6 +490,7 @@ type examination struct {
 	listers              []ran    // and those that may print them
 	filledIn             []string // variables that read sets
 	reads                []string // the files that the act reads, as far as they are known
+	loadsRules           bool     // a command takes rules of packets from what comes in
 	adding               bool     // the look is for hooks that the act adds to agents' settings, and for nothing else
 	added                []string // the files of settings to which it adds some
 	gathering            bool     // the look is for the scripts that the act runs, and for nothing else
@@ -550,6 +551,7 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 	e.tools(a.Content)
 	tooMany := e.tooMuch // arguments
 	e.watch(read.Watch)
+	e.rulesRead()
 	if e.someProcess && e.sought {
 		e.tampers("reach for the guardian's process")
 	}
@@ -654,7 +656,7 @@ func ascii(s string) bool {
 // deciding or ending the guardian.
 var telling = []string{
 	".claude", ".codex", ".gemini", ".cursor", ".copilot", ".github", "opencode", "amazonq", "hooks", "settings",
-	"approvals", "ledger", "kill", "fuser", "claude", "codex", "opencode_", "iptables", "nft ", "pfctl", " lo", "127.", "::1", "proc/", "base64", "xxd", "eval", "xargs", "'", "\"", "cd ",
+	"approvals", "ledger", "kill", "fuser", "claude", "codex", "opencode_", "iptables", "nft ", "pfctl", "ipvsadm", "netsh", "netfirewall", " lo", "127.", "::1", "proc/", "base64", "xxd", "eval", "xargs", "'", "\"", "cd ",
 }
 
 func (e *examination) watch(observe func(*hazard.Watch)) {

@@ -306,6 +306,12 @@ func (e *examination) ends(c *hazard.Command, name string) {
 	if e.uninstalls(c, name) {
 		e.tampers("take the guardian's program away")
 	}
+	if filters[name] {
+		if e.filtersGuardian(c, name) {
+			e.tampers("end the guardian")
+		}
+		return
+	}
 	if !killers[name] && !portRunners[name] {
 		return
 	}
@@ -328,8 +334,6 @@ func (e *examination) ends(c *hazard.Command, name string) {
 	case "gdb", "lldb", "strace", "ltrace", "gcore", "prlimit", "reptyr", "bpftrace":
 		named = slices.ContainsFunc(c.Words, func(w string) bool { return e.g.pid != "" && strings.TrimLeft(w, "-p=id") == e.g.pid }) ||
 			e.sought && slices.ContainsFunc(c.Words, func(w string) bool { return strings.ContainsAny(w, "$`") })
-	case "iptables", "ip6tables", "nft", "ufw", "firewall-cmd", "pfctl", "tc":
-		named = slices.ContainsFunc(c.Words, e.port) || e.closesLoopback(c, refusing)
 	case "ip", "ifconfig", "ifdown", "nmcli", "networkctl":
 		named = e.closesLoopback(c, downing) || name == "ifdown" && e.closesLoopback(c, nil)
 	case "loginctl": // all that the user runs
@@ -498,10 +502,7 @@ func (e *examination) closesLoopback(c *hazard.Command, closing map[string]bool)
 		return false
 	}
 	all := strings.FieldsFunc(strings.ToLower(strings.Join(c.Words, " ")+" "+c.Stdin), func(r rune) bool { return strings.ContainsRune(" \t\n\"'{};,", r) })
-	own := slices.ContainsFunc(all, func(w string) bool {
-		return w == "lo" || w == "lo0" || w == "localhost" || strings.HasPrefix(w, "127.") || w == "::1" || strings.HasPrefix(w, "::1/")
-	})
-	return own && (closing == nil || slices.ContainsFunc(all, func(w string) bool { return closing[strings.TrimPrefix(w, "--")] }))
+	return slices.ContainsFunc(all, isLoopback) && (closing == nil || slices.ContainsFunc(all, func(w string) bool { return closing[strings.TrimPrefix(w, "--")] }))
 }
 
 var (

@@ -527,7 +527,10 @@ func (e *examination) plainly(text string) {
 	hazard.Observe("shell", []act.Leaf{{Pointer: "/command", Arg: "command", Text: text}}, &hazard.Watch{Shell: e.shell, Command: func(c *hazard.Command) {
 		name := base(c.Name)
 		e.scripts(c, name)
-		if e.went = c.Dirs[1:]; slices.ContainsFunc(c.Dirs, unknownPlace) || !enders[name] && (e.gathering || lookers[name] || printers[name]) {
+		if e.went = c.Dirs[1:]; filters[name] && !e.gathering {
+			e.ends(c, name)
+		}
+		if slices.ContainsFunc(c.Dirs, unknownPlace) || !enders[name] && (e.gathering || lookers[name] || printers[name]) {
 			return
 		}
 		if !enders[name] { // of a folder it is not known what is done to it
