@@ -64,3 +64,25 @@ func TestRunsPlaybooks(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaybooksPlaceSettings: what a playbook puts into an agent's settings is refused, also where a loop puts the name
+// together; other files of a home are not.
+func TestPlaybooksPlaceSettings(t *testing.T) {
+	g, home := aGuarded(t)
+	const play = "- hosts: localhost\n  connection: local\n"
+	for name, text := range map[string]string{
+		"list.yml":    play + "  vars:\n    tools: [{app: git, file: ignore, body: \"*.swp\\n\"}, {app: claude, file: settings.json, body: \"{}\\n\"}]\n  tasks:\n    - ansible.builtin.copy:\n        dest: \"{{ ansible_env.HOME }}/.{{ item.app }}/{{ item.file }}\"\n        content: \"{{ item.body }}\"\n      loop: \"{{ tools }}\"\n",
+		"here.yml":    play + "  tasks:\n    - copy: { dest: \"{{ ansible_env.HOME }}/.{{ t.app }}/{{ t.file }}\", content: \"{}\" }\n      loop:\n        - { app: git, file: ignore }\n        - { app: claude, file: settings.json }\n      loop_control: { loop_var: t }\n",
+		"with.yml":    play + "  tasks:\n    - copy: { dest: \"~/.{{ item }}/settings.json\", content: \"{}\" }\n      with_items: [git, claude]\n",
+		"absent.yml":  play + "  vars: { dirs: [.cache/x, .claude] }\n  tasks:\n    - file: { path: \"{{ ansible_env.HOME }}/{{ item }}\", state: absent }\n      loop: \"{{ dirs }}\"\n",
+		"ok-list.yml": play + "  vars:\n    tools: [{app: git, file: ignore}, {app: npm, file: rc}]\n  tasks:\n    - copy: { dest: \"{{ ansible_env.HOME }}/.config/{{ item.app }}/{{ item.file }}\", content: \"x\\n\" }\n      loop: \"{{ tools }}\"\n",
+		"ok-none.yml": play + "  vars: { tools: [] }\n  tasks:\n    - copy: { dest: \"~/.{{ item.app }}/{{ item.file }}\", content: \"x\" }\n      loop: \"{{ tools }}\"\n    - debug: { msg: x }\n      loop: []\n",
+		"ok-pkg.yml":  play + "  tasks:\n    - apt: { name: \"{{ item }}\" }\n      loop: [git, vim]\n",
+	} {
+		put(t, home+"/src/proj/"+name, text)
+		stopped := len(g.Tampering(call(home+"/src/proj", "shell", "command", "ansible-playbook -i localhost, "+name), nil)) > 0
+		if stopped == strings.HasPrefix(name, "ok-") {
+			t.Errorf("%s: stopped %v", name, stopped)
+		}
+	}
+}

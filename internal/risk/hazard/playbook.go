@@ -3,6 +3,7 @@ package hazard
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
@@ -44,6 +45,7 @@ func plays(text string) []*yamldoc.Node {
 type book struct {
 	here, there []string          // what it does on this machine, and on others
 	vars        map[string]string // as the words of a shell
+	lists       map[string][]*yamldoc.Node
 	found       map[string]string // folders that a task has looked through, by the name for what it found
 	takes       []string
 	left        int // of tasks that are read
@@ -53,7 +55,7 @@ const maxTasks = 500
 
 // readPlaybook reads the plays of a text.
 func readPlaybook(text string) *book {
-	b := &book{vars: map[string]string{"playbook_dir": ".", "ansible_user_dir": "$HOME"}, found: map[string]string{}, left: maxTasks}
+	b := &book{vars: map[string]string{"playbook_dir": ".", "ansible_user_dir": "$HOME"}, lists: map[string][]*yamldoc.Node{}, found: map[string]string{}, left: maxTasks}
 	for _, play := range plays(text) {
 		hosts := play.Get("hosts")
 		if hosts == nil && play.Get("import_playbook") == nil {
@@ -126,11 +128,48 @@ func (b *book) setVars(vars *yamldoc.Node) {
 		return
 	}
 	for _, m := range vars.Members[:min(len(vars.Members), 200)] {
-		if m.Value != nil && m.Value.Items == nil && m.Value.Members == nil {
-			b.vars[m.Name] = b.filled(m.Value.Text)
+		if m.Value != nil && m.Value.Items != nil {
+			b.lists[m.Name] = m.Value.Items
+		} else if m.Value != nil {
+			b.setVar(m.Name, m.Value)
 		}
 	}
 }
+
+// setVar notes one variable, or the members of one.
+func (b *book) setVar(name string, value *yamldoc.Node) {
+	if value.Members == nil {
+		b.vars[name] = b.filled(value.Text)
+		return
+	}
+	for _, m := range value.Members[:min(len(value.Members), 32)] {
+		if m.Value != nil && m.Value.Items == nil && m.Value.Members == nil {
+			b.vars[name+"."+m.Name] = b.filled(m.Value.Text)
+		}
+	}
+}
+
+// loop is what a task is done for, one after the other: a list that is written there, or one of a variable's.
+func (b *book) loop(of *yamldoc.Node) (items []*yamldoc.Node) {
+	if m := inBraces.FindStringSubmatch(of.Text); m != nil {
+		name, _, _ := strings.Cut(m[1], "|")
+		if list := b.lists[strings.TrimSpace(name)]; list != nil {
+			return list[:min(len(list), maxLooped)]
+		}
+	}
+	if slices.ContainsFunc(of.Items, func(item *yamldoc.Node) bool { return item.Members != nil }) {
+		return of.Items[:min(len(of.Items), maxLooped)]
+	}
+	for item := range stringsOf(of) {
+		if len(items) < maxLooped {
+			items = append(items, &yamldoc.Node{Kind: rawjson.String, Text: item})
+		}
+	}
+	return items
+}
+
+// maxLooped is for how many things one task is read.
+const maxLooped = 32
 
 func (b *book) tasks(list *yamldoc.Node, here bool) {
 	if list == nil {
@@ -153,20 +192,18 @@ func (b *book) task(task *yamldoc.Node, here bool) {
 		b.tasks(task.Get(list), here)
 	}
 	b.setVars(task.Get("vars"))
-	items := []string{""}
+	items, item := []*yamldoc.Node{nil}, "item"
 	for _, m := range task.Members {
 		if (m.Name == "loop" || strings.HasPrefix(m.Name, "with_")) && m.Value != nil {
-			items = items[:0]
-			for item := range stringsOf(m.Value) {
-				if len(items) < 32 {
-					items = append(items, b.filled(item))
-				}
-			}
+			items = b.loop(m.Value)
+		}
+		if m.Name == "loop_control" && m.Value != nil {
+			item = orElse(wordOf(m.Value, "loop_var"), item)
 		}
 	}
-	for _, item := range items {
-		if item != "" {
-			b.vars["item"] = item
+	for _, one := range items {
+		if one != nil {
+			b.setVar(item, one)
 		}
 		for _, m := range task.Members {
 			name := m.Name[strings.LastIndexByte(m.Name, '.')+1:]
@@ -184,7 +221,14 @@ func (b *book) task(task *yamldoc.Node, here bool) {
 			}
 		}
 	}
-	delete(b.vars, "item")
+	delete(b.vars, item)
+	for _, one := range items {
+		if one != nil {
+			for _, m := range one.Members {
+				delete(b.vars, item+"."+m.Name)
+			}
+		}
+	}
 }
 
 // moduleArgs are the words that a module is told: by their names, or as name=value in one text.
