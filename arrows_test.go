@@ -90,7 +90,7 @@ var arrows = map[string]string{
 	"": "internal/risk/hazard internal/links internal/regular internal/passkey internal/deliver internal/bom internal/export internal/ocsf internal/otlp internal/trace internal/notice internal/apflow a2a acs a2g a2g/intent act aos internal/approval internal/engine executor flow internal/guard internal/guardian internal/identity internal/datadir internal/jsonrpc internal/outbound internal/rawjson internal/quota internal/secret internal/ledger internal/mcp/pins internal/mcp/proxy internal/nodes internal/operator internal/policy internal/console " +
 		"internal/replay internal/retention internal/risk internal/risk/model internal/server internal/session internal/store internal/store/postgres internal/store/sqlite task internal/words internal/workflow internal/yamldoc",
 
-	"internal/guardian": "internal/regular internal/glob internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/yamldoc",
+	"internal/guardian": "internal/regular internal/glob internal/lazyregexp act internal/hook internal/links internal/canon internal/rawjson internal/risk/hazard internal/target internal/yamldoc",
 	"internal/hook":     "internal/canon internal/wording internal/regular internal/lazyregexp act aos internal/content internal/jsonrpc internal/rawjson internal/secret",
 	"internal/secret":   "",
 	"internal/linear":   "",

@@ -72,7 +72,7 @@ type Config struct {
 	// Runs tells what the files do that a call runs, as they lie on the disk: those that its
 	// session wrote to, and of others what is grave. nil for nothing: then a file does what was
 	// written into it, as far as the session remembers that.
-	Runs func(a *act.Action, read *hazard.Reading, wrote func(name string) bool, brought func(name string) float64) []act.FileRun
+	Runs func(a *act.Action, read *hazard.Reading, wrote func(name string) bool, brought func(name string) float64, astray func(stores []act.Stores) bool) []act.FileRun
 	// Adds tells to which settings of coding agents a call adds hooks, which these run by themselves. nil for nothing.
 	Adds func(a *act.Action, read *hazard.Reading) []act.FileRun
 	// Serves says why nothing is decided at present, such as that other nodes decide by

@@ -332,7 +332,7 @@ func (g *Guard) lookIntoRun(a *act.Action, read *hazard.Reading, s *session.Stat
 		looks = looks || !writes && s.WroteTo(path.Base(filepath.ToSlash(p)))
 	}})
 	if looks {
-		a.Runs = append(a.Runs, g.cfg.Runs(a, read, s.WroteTo, s.Written)...)
+		a.Runs = append(a.Runs, g.cfg.Runs(a, read, s.WroteTo, s.Written, s.Astray)...)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestRunsWith(t *testing.T) {
 			Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: command}},
 		}
 		read := hazard.Read(a)
-		runs = New(Node{Home: t.TempDir()}).Runs(a, read, wrote, nil)
+		runs = New(Node{Home: t.TempDir()}).Runs(a, read, wrote, nil, nil)
 		for _, r := range runs {
 			weight = max(weight, r.Weight)
 		}

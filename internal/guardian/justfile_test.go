@@ -42,7 +42,7 @@ func TestRunsJustfiles(t *testing.T) {
 			Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
 			Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: "just tidy"}},
 		}
-		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return slices.Contains(wrote, name) }, nil)
+		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return slices.Contains(wrote, name) }, nil, nil)
 		if got := slices.ContainsFunc(runs, func(r act.FileRun) bool { return r.Weight >= 0.4 }); got != c.asks {
 			t.Errorf("%q beside %q: %v", c.wrote, c.had, runs)
 		}

@@ -42,7 +42,7 @@ func TestRunsLines(t *testing.T) {
 			Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: command}},
 		}
 		var got []act.FileRun
-		for _, r := range New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return files[name] != "" }, nil) {
+		for _, r := range New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return files[name] != "" }, nil, nil) {
 			if r.Code == want.Code {
 				r.Weight = 0
 				got = append(got, r)

@@ -39,7 +39,7 @@ func TestSettingsOfOthers(t *testing.T) {
 			Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
 			Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: strings.ReplaceAll(command, "DIR", dir)}},
 		}
-		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(string) bool { return false }, nil)
+		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(string) bool { return false }, nil, nil)
 		if got := len(runs) > 0; got != asks {
 			t.Errorf("%s: %v", command, runs)
 		}

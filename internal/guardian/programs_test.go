@@ -114,7 +114,7 @@ func TestTamperingPrograms(t *testing.T) {
 		}
 		// What is found in a folder is asked about where the session wrote it: see programFiles.
 		asked := func(r act.FileRun) bool { return r.Weight >= 0.4 }
-		if runs := g.Runs(a, nil, func(string) bool { return true }, nil); !slices.ContainsFunc(runs, asked) {
+		if runs := g.Runs(a, nil, func(string) bool { return true }, nil, nil); !slices.ContainsFunc(runs, asked) {
 			t.Errorf("passes: %s\n%s", p.run, p.files)
 		}
 	}

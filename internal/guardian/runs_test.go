@@ -124,7 +124,7 @@ func TestRuns(t *testing.T) {
 			Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
 			Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: command}},
 		}
-		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), wrote, nil)
+		runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), wrote, nil, nil)
 		got := "-"
 		for _, r := range runs {
 			if got == "-" || r.Code != "" && got == "" {

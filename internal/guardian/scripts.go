@@ -2,6 +2,7 @@ package guardian
 
 import (
 	"cmp"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/regular"
 	"reeve.example/reeve/internal/risk/hazard"
+	"reeve.example/reeve/internal/target"
 )
 
 // A script that lies on the disk is read when it is run, whoever wrote it and however long
@@ -43,20 +45,21 @@ type script struct {
 	name  string   // under which it lies
 	words []string // what the program is told that runs it; nil for a script of its own
 	text  string
-	said  string // how the call names it
-	in    string // the folder in which it lies, as the call says it, or as it was found there
-	found bool   // by its name, and not because the call said where it lies
+	said  string   // how the call names it
+	in    string   // the folder in which it lies, as the call says it, or as it was found there
+	found bool     // by its name, and not because the call said where it lies
+	dirs  []string // the folders from which the call may name it
 }
 
 // maxRuns is how much is told of the files that one call runs.
 const maxRuns = 32
 
 // Runs tells what those files do that a call runs, as they lie on the disk, and those that they
-// run in turn: all of it where the session wrote to them, and what is gravest where it did not, since
-// projects have scripts that deploy and publish, and few that anybody should be surprised by. Nothing
-// is told of a file that the call itself writes to before, as it will then be. What one of them takes in, or
+// run in turn: all of it where the session wrote to them, and where it did not what is gravest of what is grave
+// or what no undo brings back, as if it were typed where the disk says what it says (see target.Look). astray
+// reports whether that may not be so. Nothing is told of a file that the call itself writes to before, as it will then be. What one of them takes in, or
 // evaluates, and the session brought, is as grave as brought says: nobody has looked at it.
-func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name string) bool, brought func(name string) float64) (runs []act.FileRun) {
+func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name string) bool, brought func(name string) float64, astray func(stores []act.Stores) bool) (runs []act.FileRun) {
 	if g == nil {
 		return nil
 	}
@@ -127,7 +130,7 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 			continue
 		}
 		if !wrote(s.name) {
-			if gravest, is := gravestOf(found); is {
+			if gravest, is := e.gravestFound(s, found, astray); is {
 				runs = append(runs, s.runs(gravest, true))
 			}
 			continue
@@ -204,14 +207,40 @@ func (e *examination) packagesBelow(o *overlook, words []string) {
 	}
 }
 
-// gravestOf is the gravest of findings, if that is grave.
-func gravestOf(found []hazard.Finding) (gravest hazard.Finding, is bool) {
-	for _, f := range found {
-		if f.Weight > gravest.Weight {
-			gravest = f
+// gravestFound is the gravest of what a file does that nobody in the session wrote, if that asks: by these
+// findings, and by what the disk says of the place in which the file is run.
+func (e *examination) gravestFound(s script, found []hazard.Finding, astray func([]act.Stores) bool) (gravest hazard.Finding, is bool) {
+	if !slices.ContainsFunc(found, hazard.AsksFound) {
+		return gravest, false
+	}
+	typed := &act.Action{Kind: e.a.Kind, Resource: "shell", Canonical: "shell", Folder: e.placeOf(s), Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: s.text}}}
+	if target.Look(typed); astray != nil && astray(typed.Stores) {
+		typed.Stores, typed.Cluster = nil, ""
+	}
+	for _, f := range hazard.Read(typed).RunsFound(s.name, s.text, s.words) {
+		if hazard.AsksFound(f) && f.Weight > gravest.Weight {
+			gravest, is = f, true
 		}
 	}
-	return gravest, gravest.Weight >= hazard.Grave
+	return gravest, is
+}
+
+// placeOf is the folder in which a file is run: that in which it lies, of one that tells a program what to
+// run, and of any other the one from which it is named.
+func (e *examination) placeOf(s script) string {
+	for _, parts := range e.readings(s.said, s.dirs) {
+		file := "/" + strings.Join(parts, "/")
+		if info, err := os.Stat(filepath.FromSlash(file)); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if below, ok := strings.CutSuffix(file, "/"+path.Clean(s.said)); ok && s.words == nil {
+			return below
+		}
+		if s.words != nil {
+			return path.Dir(file)
+		}
+	}
+	return e.cwd()
 }
 
 // maxTexts is how much is read of the files that a call names, besides those that it runs.
@@ -381,7 +410,7 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 		})
 	}
 	if e.gathering {
-		e.gathered = append(e.gathered, script{name: path.Base(filepath.ToSlash(name)), words: e.words, text: text, said: name, in: path.Dir(filepath.ToSlash(name))})
+		e.gathered = append(e.gathered, script{name: path.Base(filepath.ToSlash(name)), words: e.words, text: text, said: name, in: path.Dir(filepath.ToSlash(name)), dirs: dirs})
 	}
 	if e.chain >= maxChain || len(text) > maxScript {
 		e.tooMuch = e.tooMuch || e.chain >= maxChain || !e.gathering && e.g.namedIn(text)
@@ -389,7 +418,7 @@ func (e *examination) scriptText(name, text, with string, dirs []string) {
 	}
 	if with == told {
 		commands := recipes(name, text, e.assigned)
-		if asked, known := hazard.Asked(name, text, e.words); known && e.gathering {
+		if asked, known := hazard.Asked(name, text, e.words, e.gathering && !e.wrote(path.Base(filepath.ToSlash(name)))); known && e.gathering {
 			commands = strings.Join(asked, "\n")
 		}
 		e.interprets("sh", commands, dirs)
@@ -495,7 +524,7 @@ func (e *examination) interprets(with, text string, dirs []string) {
 		return
 	}
 	if with == "rake" {
-		with, text = "ruby", rakeRuns.ReplaceAllString(text, "system")
+		with, text = "ruby", hazard.AsRuby(text)
 	}
 	went := e.went
 	e.went = dirs[1:]
@@ -563,9 +592,6 @@ func unknownPlace(word string) bool {
 	}
 	return strings.ContainsAny(word, "$`{") || word == "*" || strings.HasPrefix(word, "*")
 }
-
-// rakeRuns is what rake calls a command by.
-var rakeRuns = lazyregexp.New(`\bsh\b`)
 
 // recipes are the commands in a file that tells a program what to run: the lines that are
 // moved in, without the marks before them, or the texts of JSON and YAML.

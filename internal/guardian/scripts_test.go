@@ -133,7 +133,7 @@ func TestRunsTampering(t *testing.T) {
 		}
 		wrote := append(hazard.Patterns(c.name), filepath.Base(c.name))
 		a := call(work, "shell", "command", c.line)
-		runs := g.Runs(a, hazard.Read(a), func(name string) bool { return slices.Contains(wrote, name) }, nil)
+		runs := g.Runs(a, hazard.Read(a), func(name string) bool { return slices.Contains(wrote, name) }, nil, nil)
 		if got := slices.ContainsFunc(runs, func(r act.FileRun) bool { return r.Code == "defense.unhooked" }); got != c.tampers {
 			t.Errorf("%s runs %s: %v, want %v", c.line, c.text, runs, c.tampers)
 		}

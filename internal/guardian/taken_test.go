@@ -86,11 +86,11 @@ func TestRunsWhatProgramsFind(t *testing.T) {
 				Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
 				Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: c.command}},
 			}
-			runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] }, nil)
+			runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] }, nil, nil)
 			if got := slices.ContainsFunc(runs, func(r act.FileRun) bool { return r.Weight >= 0.4 }); got != harm {
 				t.Errorf("%s with %v: %v, want harm %v", c.command, c.wrote, runs, harm)
 			}
-			runs = New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(string) bool { return false }, nil)
+			runs = New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(string) bool { return false }, nil, nil)
 			if slices.ContainsFunc(runs, func(r act.FileRun) bool { return !r.Found }) {
 				t.Errorf("%s: of files that the session did not write more than what is grave: %v", c.command, runs)
 			}
@@ -205,7 +205,7 @@ func TestRunsOfManyFiles(t *testing.T) {
 		t.Errorf("%d files are listed", len(o.files))
 	}
 	a := &act.Action{Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir, Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: "go test ./..."}}}
-	if runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(string) bool { return true }, nil); len(runs) > maxRuns {
+	if runs := New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(string) bool { return true }, nil, nil); len(runs) > maxRuns {
 		t.Errorf("%d are told", len(runs))
 	}
 }
@@ -228,5 +228,5 @@ func runsAmong(t *testing.T, command string, had, written map[string]string) []a
 		Door: "aos", Kind: act.ToolCall, Resource: "shell", Canonical: "shell", Folder: dir,
 		Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: command}},
 	}
-	return New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] }, nil)
+	return New(Node{Home: t.TempDir()}).Runs(a, hazard.Read(a), func(name string) bool { return wrote[name] }, nil, nil)
 }

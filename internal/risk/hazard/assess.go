@@ -169,6 +169,7 @@ type manner struct {
 	near      bool    // the command names hosts, and all are of this machine or its networks
 	bare      bool    // the command speaks to an address that is a number, and nobody's name
 	same      bool    // what is written is a program under its own name
+	there     bool    // what is read is a file that nobody in the session wrote: what is likely of it counts
 }
 
 // whereabouts is where what is read runs: in which folder, and on which machine.

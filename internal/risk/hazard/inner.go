@@ -412,7 +412,7 @@ func (c *invocation) runsKind(f flow, name, language string) {
 		if !runsOfPackages[c.name] {
 			words = nil
 		}
-		for _, script := range packageScripts(f.text, words) {
+		for _, script := range packageScripts(f.text, words, false) {
 			c.inside(script)
 		}
 		return
@@ -587,7 +587,7 @@ func (c *invocation) recipes(text string) {
 	}
 	c.implying = true
 	defer func() { c.implying = false }()
-	for _, line := range recipesIn(expanded(text[:min(len(text), 16<<10)], c.toldVariables(), c.vars), c.told()) {
+	for _, line := range recipesIn(expanded(text[:min(len(text), 16<<10)], c.toldVariables(), c.vars), c.told(), false) {
 		c.inside(line)
 	}
 }

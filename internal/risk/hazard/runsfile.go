@@ -28,10 +28,26 @@ func (t *Table) RunsFile(name, text string, words []string) (does []Finding, tak
 	return does, takes
 }
 
+// RunsFound is what RunsFile tells of a file that lay on the disk, with what the disk says of the act of the
+// reading: which data is the project's own, which cluster is this machine's.
+func (r *Reading) RunsFound(name, text string, words []string) (does []Finding) {
+	a := newAssessor(Default())
+	r.places(a, r.Folders()[0])
+	a.there = true
+	does, _, _ = a.wholeFile(name, text, words)
+	return does
+}
+
 // runsFile tells besides into which files running it puts what a place of secrets holds.
 func (t *Table) runsFile(name, text string, words []string, inFiles int) (does []Finding, takes, keeps []string) {
 	a := newAssessor(t)
-	a.runs, a.inFiles = true, inFiles
+	a.inFiles = inFiles
+	return a.wholeFile(name, text, words)
+}
+
+// wholeFile judges that one file is run, and nothing beside it.
+func (a *assessor) wholeFile(name, text string, words []string) (does []Finding, takes, keeps []string) {
+	a.runs = true
 	if len(text) > maxProgram {
 		text, a.cut = text[:maxProgram], true
 	}
@@ -41,7 +57,7 @@ func (t *Table) runsFile(name, text string, words []string, inFiles int) (does [
 		return nil, nil, nil
 	}
 	a.findings = withoutNotes(a.findings)
-	if isTest(base) && !storesOfOthers.MatchString(dropsIfThere.ReplaceAllString(text, "")) {
+	if (isTest(base) || a.there && listed("python js ruby php", languageOfFile(base, text))) && !storesOfOthers.MatchString(dropsIfThere.ReplaceAllString(text, "")) {
 		a.findings = slices.DeleteFunc(a.findings, func(f Finding) bool { return listed("destroy.store sql.destroy", f.Code) && f.Weight < Grave })
 	}
 	if clear(a.seen); a.cut {
@@ -61,7 +77,7 @@ func isTest(base string) bool { return testNames.MatchString(base) }
 
 var (
 	testNames = lazyregexp.New(`(?i)(?:^|[._-])(?:tests?|spec|e2e|cy)[._-]|^conftest\.py$|^rails_helper\.rb$`)
-	// storesOfOthers are words of a test by which it does more than to empty the store that it is given,
+	// storesOfOthers are words of a test, or of a program that fills a store for one, by which it does more than to empty the store that it is given,
 	// as tests do before and behind each other: it drops one, or says which one it means. To drop what may
 	// be there, and all that the program knows to make again, is to empty it.
 	dropsIfThere   = lazyregexp.New(`(?i)\bdrop\s+table\s+if\s+exists\b`)
@@ -177,6 +193,30 @@ func spanOf(part, text string) span {
 
 const foundRun = "shell.found_run"
 
+// AsksFound reports whether what running a file does asks also where nobody in the session wrote the file:
+// what is grave, and what no undo brings back. A script that was always there starts and stops, installs and
+// fetches all day; that it deletes what others have, changes what they use, gives rights or pays shows in
+// no word of the call that runs it.
+func AsksFound(f Finding) bool {
+	if f.Weight >= Grave {
+		return true
+	}
+	for kind, least := range irrevocable {
+		if ok, _ := path.Match(kind, f.Code); ok && f.Weight >= least {
+			return true
+		}
+	}
+	return false
+}
+
+// irrevocable are the effects that no undo brings back, and from which weight on each asks when it is typed.
+// What a script deletes under a name that only its variables know is not among them: nearly all do.
+var irrevocable = map[string]float64{
+	"publish.*": 0.3, "pay.*": 0.4, "open.*": 0.5, "sql.destroy": asksFrom, "sql.grant": 0.45,
+	"destroy.cloud": asksFrom, "destroy.store": asksFrom, "destroy.work": asksFrom, "destroy.backup": asksFrom, "destroy.device": asksFrom,
+	"priv.account": 0.45, "priv.admin_account": 0.45, "priv.grant": 0.45, "priv.password": 0.45, "defense.firewall": 0.5,
+}
+
 // withoutNotes leaves out what is said of how a text is spelled or called, and not of what it does.
 func withoutNotes(findings []Finding) []Finding {
 	return slices.DeleteFunc(findings, func(f Finding) bool {
@@ -207,7 +247,7 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 			a.code("python", cell, at, false)
 		}
 	case low == "package.json":
-		for _, script := range packageScripts(text, words) {
+		for _, script := range packageScripts(text, words, a.there) {
 			at := spanOf(script, text)
 			a.command(script, &at)
 		}
@@ -216,10 +256,20 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 	case strings.HasSuffix(low, ".nix"):
 		a.nix(text, at)
 	case isJustfile(low):
-		a.command(justLines(text), &at)
+		a.command(justLines(askedRecipes(text, words)), &at)
 		a.apart(at).taskFile(text)
 	case isTaskFile(base):
-		a.apart(at).taskFile(text)
+		if isTaskfile(low) {
+			for _, command := range taskCommands(text, words) {
+				at := spanOf(command, text)
+				a.command(command, &at)
+			}
+		}
+		if !a.there || !isTaskfile(low) {
+			a.apart(at).taskFile(text)
+		}
+	case low == "rakefile":
+		a.code("ruby", AsRuby(askedOfRakefile(text, words)), at, false)
 	case low == "tasks.py" && words != nil:
 		a.code("python", askedTasks(text, words), at, false)
 	case isSource:
@@ -232,7 +282,7 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 	case lang != "":
 		a.code(lang, text, at, false)
 	case isMakefile(low):
-		for _, line := range recipes(text, words) {
+		for _, line := range recipes(text, words, a.there) {
 			at := spanOf(line, text)
 			a.command(line, &at)
 		}
@@ -276,13 +326,17 @@ const maxCells = 256
 var gitHooks = set("pre-commit pre-push pre-merge-commit pre-rebase commit-msg prepare-commit-msg post-commit post-merge post-checkout post-rewrite applypatch-msg pre-applypatch post-applypatch")
 
 // Asked are the commands that a makefile, or a package's scripts, hold for some words; known is false of
-// files of other kinds.
-func Asked(name, text string, words []string) (commands []string, known bool) {
+// files of other kinds. there says that nobody in the session wrote the file.
+func Asked(name, text string, words []string, there bool) (commands []string, known bool) {
 	switch base := strings.ToLower(path.Base(slashed(name))); {
 	case base == "package.json":
-		return packageScripts(text, words), true
+		return packageScripts(text, words, there), true
+	case isTaskfile(base):
+		return taskCommands(text, words), true
+	case isJustfile(base):
+		return []string{justLines(askedRecipes(text, words))}, true
 	case isMakefile(base):
-		return recipes(text, words), true
+		return recipes(text, words, there), true
 	}
 	return nil, false
 }
@@ -307,8 +361,9 @@ func MayHoldOrders(name string) bool {
 }
 
 // packageScripts are the scripts of a package.json that its programs run for some words, with
-// those that these run in turn; all of them where it cannot be told.
-func packageScripts(text string, words []string) []string {
+// those that these run in turn; all of them where it cannot be told. Where nobody in the session wrote the
+// file, a word of which a part is not known stands for those that have the rest of it.
+func packageScripts(text string, words []string, there bool) []string {
 	scripts := map[string][]string{}
 	var all []string
 	for _, m := range namedScript.FindAllStringSubmatch(text, 256) {
@@ -316,10 +371,20 @@ func packageScripts(text string, words []string) []string {
 		scripts[m[1]], all = append(scripts[m[1]], script), append(all, script)
 	}
 	asked := askingPackage(words)
-	if words == nil || asked.any || strings.Contains(text, "\\u") {
-		return all
-	}
 	wanted := named(scripts, asked.names)
+	switch likely := there && words != nil; {
+	case words == nil || asked.any && !likely || strings.Contains(text, "\\u"):
+		return all
+	case asked.any:
+		for _, w := range words {
+			pattern := unknownOfWord.ReplaceAllString(w, "*")
+			for name := range scripts {
+				if pattern != w && strings.Trim(pattern, "*") != "" && matches(pattern, name) {
+					wanted = append(wanted, name)
+				}
+			}
+		}
+	}
 	for _, name := range slices.Clone(wanted) {
 		wanted = append(wanted, "pre"+name, "post"+name)
 	}
@@ -329,6 +394,9 @@ func packageScripts(text string, words []string) []string {
 	}
 	return commands
 }
+
+// unknownOfWord is a part of a word that only a shell knows.
+var unknownOfWord = lazyregexp.New(`\$\{[^}]*\}|\$\([^)]*\)|\$\w+`)
 
 // namedScript is a member of a package.json that is a text.
 var namedScript = lazyregexp.New(`"((?:[^"\\]|\\.){1,100})"\s*:\s*"((?:[^"\\]|\\.)*)"`)

@@ -189,7 +189,6 @@ var (
 // askedTasks is a file of invoke's tasks without those that words do not ask for, and that nothing else
 // in it names.
 func askedTasks(text string, words []string) string {
-	type block struct{ name, text string }
 	var rest strings.Builder
 	var tasks []block
 	lines := slices.Collect(strings.Lines(text))
@@ -213,7 +212,8 @@ func askedTasks(text string, words []string) string {
 		}
 		for end++; end < len(lines) && (strings.TrimSpace(lines[end]) == "" || strings.ContainsAny(lines[end][:1], " \t)#")); end++ {
 		}
-		tasks = append(tasks, block{def[1], strings.Join(lines[i:end], "")})
+		task := strings.Join(lines[i:end], "")
+		tasks = append(tasks, block{def[1], task, task})
 		i = end - 1
 	}
 	asked := words
@@ -221,35 +221,24 @@ func askedTasks(text string, words []string) string {
 		return text
 	}
 	for _, w := range words {
-		if listed("-l --list -h --help -V --version --print-completion-script --complete", w) && !slices.ContainsFunc(words, func(w string) bool { return !strings.HasPrefix(w, "-") }) {
+		if listed("-l --list -h --help -V --version --print-completion-script --complete", w) && len(askedNames(words)) == 0 {
 			asked = nil
 		}
 	}
-	named := rest.String() + " " + strings.ReplaceAll(strings.Join(asked, " "), "-", "_")
-	for changed := true; changed; {
-		changed = false
-		tasks = slices.DeleteFunc(tasks, func(b block) bool {
-			if !speaksOf(strings.NewReplacer(",", " ", "=", " ", "[", " ", "]", " ", ".", " ", "@", " ", "-", "_").Replace(named), b.name) {
-				return false
-			}
-			named, changed = named+"\n"+b.text, true
-			rest.WriteString(b.text)
-			return true
-		})
-	}
-	return rest.String()
+	return askedBlocks(rest.String(), tasks, rest.String(), asked)
 }
 
 // recipes are the commands of a makefile that make runs for some words, with those that the targets
-// need; all of them where it cannot be told.
-func recipes(text string, words []string) []string {
+// need; all of them where it cannot be told. likely says that what is only possible does not count: a file
+// that nobody in the session wrote hides nothing behind an include, a define or an eval.
+func recipes(text string, words []string, likely bool) []string {
 	told := map[string]string{}
 	for _, w := range words {
 		if name, value, sets := strings.Cut(w, "="); sets && isName(name) {
 			told[name] = value
 		}
 	}
-	return recipesIn(Expanded(text, told), words)
+	return recipesIn(Expanded(text, told), words, likely)
 }
 
 // A makeLine is one line of a recipe; runs says that make runs it where it only shows the others.
@@ -258,7 +247,7 @@ type makeLine struct {
 	runs bool
 }
 
-func recipesIn(text string, words []string) []string {
+func recipesIn(text string, words []string, likely bool) []string {
 	asked := askingMake(words)
 	if asked.any = asked.any || words == nil; asked.reads && !asked.any {
 		return nil
@@ -279,6 +268,9 @@ func recipesIn(text string, words []string) []string {
 			asked.any = asked.any || now == nil // of a part of the file
 			recipe(rest)
 			continue
+		}
+		if at := strings.IndexAny(line, "#;"); at >= 0 && line[at] == '#' { // what stands behind ; is the shell's
+			line = line[:at]
 		}
 		left, right, isRule := strings.Cut(line, ":")
 		if m := makeIncludes.FindStringSubmatch(line); m != nil {
@@ -301,6 +293,7 @@ func recipesIn(text string, words []string) []string {
 			first = now[:min(len(now), 1)]
 		}
 	}
+	asked.any = asked.any && !likely || words == nil || slices.ContainsFunc(words, unsure)
 	wanted := asked.names
 	if goal := makeGoal.FindStringSubmatch(text); len(wanted) == 0 && goal != nil {
 		wanted, asked.any = strings.Fields(goal[1]), asked.any || unsure(goal[1])
