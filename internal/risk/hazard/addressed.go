@@ -74,12 +74,13 @@ func (c *invocation) byOtherMeans() bool {
 
 // givesPlaces judges that a command names another machine and a place of secrets.
 func (c *invocation) givesPlaces() {
-	if c.byOtherMeans() {
+	if c.byOtherMeans() || c.copiesHere() {
 		return
 	}
 	speaks, verb, from := false, tellsFiles[c.name], 0
+	pushes := c.names("push", "publish", "upload", "copy", "cp", "attach", "mirror", "replicate")
 	for i, a := range c.args[:min(len(c.args), 64)] {
-		speaks = speaks || elsewhereIn(a.text) || listed("-h --host", c.optionOf(i)) && strings.Contains(a.text, ".") && hostOf(a.text).kind() == "public"
+		speaks = speaks || elsewhereIn(a.text) && (pushes || !namesImage(a.text)) || listed("-h --host", c.optionOf(i)) && strings.Contains(a.text, ".") && hostOf(a.text).kind() == "public"
 		if tellsFiles[strings.ToLower(a.text)] {
 			verb, from = true, i+1
 		}
@@ -107,6 +108,13 @@ func (c *invocation) givesPlaces() {
 			c.report("exfil.upload", passing, c.at)
 		}
 	}
+}
+
+// namesImage reports whether a word is the name of an image with its tag, registry/name:tag, which goes nowhere
+// until it is pushed.
+func namesImage(word string) bool {
+	registry, name, named := strings.Cut(word, "/")
+	return named && !strings.ContainsAny(registry, "@=") && strings.ContainsAny(name, ":@") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(registry, ":")
 }
 
 // carriesInto notes, of a program of which nothing else is known, that what a place of secrets holds may be in the

@@ -24,6 +24,8 @@ func (c *invocation) uses() (prints taint) {
 				continue
 			case (u.effect == "publish.deploy" || u.effect == "destroy.cloud") && !u.isOf(verbs), u.effect == "secret.memory" && c.onlyTraces():
 				continue
+			case u.effect == "exfil.upload" && c.copiesHere():
+				continue
 			}
 			if u.effect == "publish.deploy" && c.deploysAside() || u.effect == "destroy.cloud" && c.bringsHere() {
 				continue
@@ -57,6 +59,44 @@ func (c *invocation) uses() (prints taint) {
 	})
 	c.attackTool(c.path)
 	return prints
+}
+
+// copying are words behind which a program is told what it copies, and last where to.
+var copying = set("cp copy copyto mv move moveto sync mirror rsync scp")
+
+// copiesHere reports whether a program that copies between this machine and others brings something here: what
+// it takes lies elsewhere, and where that goes does not.
+func (c *invocation) copiesHere() bool {
+	var operands []string
+	begun := false
+	for i := 0; i < len(c.args); i++ {
+		switch t := c.args[i].text; {
+		case !c.args[i].known:
+			return false
+		case !begun:
+			begun = copying[t]
+		case t != "-" && strings.HasPrefix(t, "-"):
+			if listed(c.table.options[c.name].takes, t) {
+				i++
+			}
+		default:
+			operands = append(operands, t)
+		}
+	}
+	return len(operands) > 1 && c.liesElsewhere(operands[0]) && !slices.ContainsFunc(operands[1:], c.liesElsewhere)
+}
+
+// liesElsewhere reports whether a program that copies takes a word for a place that is not on this machine: an
+// address, name:path, or for clients of S3 that know it by an alias, what is no path.
+func (c *invocation) liesElsewhere(word string) bool {
+	switch scheme, _, addressed := strings.Cut(word, "://"); {
+	case addressed:
+		return scheme != "file"
+	case c.name == "mc":
+		return !strings.ContainsAny(word[:min(len(word), 1)], "./~-")
+	}
+	name, _, told := strings.Cut(word, ":")
+	return told && !strings.ContainsAny(name[:min(len(name), 1)], "./~") && name != ""
 }
 
 // actingWords are those of a command's words that may say what it does, and whether it only shows what is there.

@@ -1,6 +1,10 @@
 package hazard
 
-import "strings"
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
 
 // Programs that open connections and logins: nc, socat, ssh.
 
@@ -228,11 +232,14 @@ func (c *invocation) ssh() flow {
 	return out
 }
 
+// lookup asks for names, by which whoever keeps a name's zone is told it. An address is asked for in a zone that
+// lies with the network's owner, so that a list of them tells a stranger nothing.
 func (c *invocation) lookup() flow {
 	out := flow{}
-	for _, a := range c.args {
-		switch {
-		case !strings.Contains(a.text, "."):
+	for i, a := range c.args {
+		_, notAddress := netip.ParseAddr(a.text)
+		switch reverse := notAddress == nil || c.name == "dig" && i > 0 && c.args[i-1].text == "-x"; {
+		case !strings.Contains(a.text, "."), reverse && a.taint&fromSecret == 0 && !c.asksServer():
 		case a.taint&(fromSecret|fromSystem|fromFile|fromHost) != 0:
 			c.report("exfil.dns", 0, c.at)
 		case a.taint&fromOutput != 0: // of whatever it is, the name's owner is told it
@@ -250,4 +257,10 @@ func (c *invocation) lookup() flow {
 	}
 	out.taint |= fromNet
 	return out
+}
+
+// asksServer reports whether a command that looks names up is told which server to ask.
+func (c *invocation) asksServer() bool {
+	_, rest := c.split()
+	return slices.ContainsFunc(c.args, func(a flow) bool { return strings.HasPrefix(a.text, "@") }) || listed("host nslookup", c.name) && len(rest) > 1
 }

@@ -128,6 +128,20 @@ var (
 	sought      = set("pattern patterns query regex regexp q needle term terms keyword keywords")
 )
 
+// queryLanguages are names of arguments that say in which language the engine behind a tool is asked,
+// and queryTexts those of what such engines are asked.
+var (
+	queryLanguages = set("promql metricsql logql traceql jmespath jsonpath kql spl gql graphql graphqlquery cypher flux influxql lucene esql dql nrql logsql")
+	queryTexts     = set("expr exprs expression expressions filter selector query queries q")
+)
+
+// isScript reports whether a shell would take a text for a command. sum by (app) (rate(…)) begins with the
+// name of a program, and is none.
+func isScript(text string) bool {
+	_, err := parse(text)
+	return err == nil
+}
+
 // toolKind is what a tool's name says of it.
 type toolKind struct{ runs, code, writes, queries, searches bool }
 
@@ -162,6 +176,9 @@ func roleOf(tool toolKind, names hints, arg, pointer, text string) role {
 	}
 	runs, code := tool.runs, tool.code
 	switch {
+	case queryLanguages[strings.ToLower(name)] && !isSQL(text) && !(looksLikeCommand(text) && isScript(text)),
+		!runs && !code && (queryTexts[strings.ToLower(name)] || r == roleSQL && !tool.queries) && formOf(text) == roleCommand && !isScript(text):
+		return roleSought // what an engine is asked in its own language
 	case tool.searches && !runs && !code && !tool.writes && !tool.queries && (sought[strings.Join(words(name), "")] || sought[strings.Join(words(arg), "")]):
 		return roleSought
 	case r == roleUnknown && !runs && !code && strings.EqualFold(name, "plan"): // what somebody means to do, for people to read
