@@ -303,6 +303,9 @@ type Stores struct {
 	Engines    []string // those of its services and containers that are databases themselves
 }
 
+// A Kubeconfig is a file by which programs find a cluster: where it lies, and the context that is chosen in it.
+type Kubeconfig struct{ File, Context string }
+
 // Swept are the files of a folder, by their paths in it, that git does not have and that no build makes
 // again: those that it is told to ignore, and others.
 type Swept struct{ Ignored, Untracked []string }
@@ -343,6 +346,11 @@ type Action struct {
 	// Cluster is the cluster that kubectl speaks to where nobody names one; empty where reeve did not look,
 	// or where it is not on this machine.
 	Cluster string
+	// Kubeconfigs are files that the act names for kubectl and its kin and that lead to a cluster on this machine,
+	// each with what it calls that one. Only where reeve looked.
+	Kubeconfigs []Kubeconfig
+	// Missing reports whether nothing lies where the act names a file; nil where reeve does not look.
+	Missing func(file string) bool
 	// Secrets gives the files at and below that folder, and below folders that the act names, that hold
 	// secrets by their names and by what stands in them, as paths. HoldsSecret reports whether a text holds
 	// a value of one of them, and SecretFor whether one of them names a host. KeepsSecret reports whether what

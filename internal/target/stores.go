@@ -637,7 +637,44 @@ func Cluster(a *act.Action) string {
 	if err != nil {
 		return ""
 	}
-	text, err := regular.Read(filepath.Join(home, ".kube", "config"), maxStores)
+	return clusterIn(filepath.Join(home, ".kube", "config"))
+}
+
+// namedKubeconfig is where a call names the file by which its cluster is found.
+var namedKubeconfig = lazyregexp.New(`(?:\bKUBECONFIG=|--kubeconfig[= ])["']?([^\s"';&|<>]+)`)
+
+// Kubeconfigs are the files that a call names for the cluster that it speaks to, and that lead to one on this
+// machine. A name is read as a shell would that goes nowhere before.
+func Kubeconfigs(a *act.Action, folder string) (all []act.Kubeconfig) {
+	if !a.IsCall() || folder == "" {
+		return nil
+	}
+	for i := range a.Content {
+		for _, m := range namedKubeconfig.FindAllStringSubmatch(a.Content[i].Text, maxProjectFolders) {
+			name := m[1]
+			for _, here := range []string{"$PWD/", "${PWD}/", "$(pwd)/", "`pwd`/"} {
+				name = strings.TrimPrefix(name, here)
+			}
+			for _, home := range []string{"~/", "$HOME/", "${HOME}/"} {
+				if rest, ok := strings.CutPrefix(name, home); ok {
+					name = filepath.Join(homeFolder(), rest)
+				}
+			}
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(folder, name)
+			}
+			if context := clusterIn(name); context != "" {
+				all = append(all, act.Kubeconfig{File: name, Context: context})
+			}
+		}
+	}
+	return all
+}
+
+// clusterIn is the context that is chosen in a file of settings of kubectl, if the address of its cluster says
+// that it is on this machine.
+func clusterIn(file string) string {
+	text, err := regular.Read(file, maxStores)
 	if err != nil {
 		return ""
 	}
@@ -678,3 +715,20 @@ func Cluster(a *act.Action) string {
 
 // mayTellCluster is a quick look for a program that speaks to the chosen cluster.
 var mayTellCluster = lazyregexp.New(`\b(?:kubectl|oc|helm|kubens)\b`)
+
+// missing reports, of files that are named as seen from a folder, whether nothing lies there.
+func missing(folder string) func(name string) bool {
+	return func(name string) bool {
+		if rest, ok := strings.CutPrefix(name, "~/"); ok {
+			name = filepath.Join(homeFolder(), rest)
+		}
+		if !filepath.IsAbs(name) {
+			if folder == "" {
+				return false
+			}
+			name = filepath.Join(folder, name)
+		}
+		_, err := os.Lstat(name)
+		return os.IsNotExist(err)
+	}
+}

@@ -31,6 +31,7 @@ func Look(a *act.Action) {
 	folder := folderOf(a)
 	a.Branch, a.Links, a.Unkept = Branch(a, folder), Links(a, folder), Unkept(a, folder)
 	a.Stores, a.Cluster, a.Swept = Stores(a, folder), Cluster(a), Swept(a, folder)
+	a.Kubeconfigs, a.Missing = Kubeconfigs(a, folder), missing(folder)
 	Secrets(a, folder)
 }
 

@@ -202,6 +202,8 @@ type beforehand struct {
 	private  func() []string   // files of secrets there, and below: see act.Action
 	secretIn func(string) bool // of a file that is named, whether what stands in it is a secret: see act.Action
 	stores   []act.Stores      // what is here of the data of projects, by their own files
+	clusters []act.Kubeconfig  // files that lead to clusters of this machine: see act.Action
+	missing  func(string) bool // of a file that is named, whether nothing lies there: see act.Action
 }
 
 // filing is what the call's commands did to files and folders so far.

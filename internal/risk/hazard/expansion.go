@@ -293,6 +293,9 @@ func (s *shell) parameter(p *syntax.ParamExp) flow {
 	v, ok := s.vars[name]
 	if !ok {
 		text, standard := shellVariables[name]
+		if name == "PWD" && s.cwd != "" {
+			text = s.cwd
+		}
 		v = flow{text: text, known: standard}
 		if !standard {
 			v.text = "$" + name

@@ -62,6 +62,7 @@ func init() {
 		"apply_patch applypatch":          (*invocation).appliesPatch,
 		"which type whereis where whence": (*invocation).which,
 		"realpath readlink dirname basename greadlink grealpath": (*invocation).onPath,
+		"pwd":                            (*invocation).tellsFolder,
 		"mkdir":                          (*invocation).mkdir,
 		"sshpass":                        (*invocation).sshpass,
 		"hash":                           (*invocation).remembers,

@@ -53,6 +53,15 @@ func (c *invocation) onPath() flow {
 	return flow{}
 }
 
+// tellsFolder is pwd.
+func (c *invocation) tellsFolder() flow {
+	out := c.ordinary()
+	if c.cwd != "" && len(c.args) == 0 {
+		out.text, out.known = c.cwd+"\n", true
+	}
+	return out
+}
+
 // joined is the arguments as one text.
 func (c *invocation) joined(args []flow) flow {
 	out := flow{known: true}

@@ -95,6 +95,7 @@ func (r *Reading) places(a *assessor, folder string) {
 	a.abroad = r.of.Strayed
 	a.branch, a.unkept = r.of.Branch, r.of.Unkept
 	a.stores, a.chosen, a.swept = r.of.Stores, r.of.Cluster, r.of.Swept
+	a.clusters, a.missing = r.of.Kubeconfigs, r.of.Missing
 	a.private, a.secretIn = r.of.Secrets, r.of.KeepsSecret
 }
 

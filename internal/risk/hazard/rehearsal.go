@@ -77,10 +77,8 @@ func (c *invocation) rehearses() bool {
 		return c.testDatabase()
 	case c.name == "mysql" || c.name == "mariadb":
 		return c.dropsTests()
-	case c.name == "sqlite3":
-		return c.testFile()
-	case c.name == "duckdb":
-		return c.testFile() || c.makesTablesAnew()
+	case c.name == "sqlite3" || c.name == "duckdb":
+		return c.testFile() || c.makesTablesAnew() || c.beginsFile()
 	case c.name == "redis-cli" || c.name == "valkey-cli":
 		return c.testCache()
 	case c.name == "mongosh" || c.name == "mongo":
@@ -146,14 +144,40 @@ func (c *invocation) valueOf(options ...string) (list []flow) {
 // inLocalCluster reports whether all that is done in a cluster is done in one that this machine
 // runs, by the name that the programs which make them give.
 func (c *invocation) inLocalCluster() bool {
-	if !listed("kubectl oc helm k9s kubens stern", c.name) || c.names("--server", "-s", "--kubeconfig", "--kube-apiserver") || c.gives("KUBECONFIG") {
+	if !listed("kubectl oc helm k9s kubens stern", c.name) || len(c.valueOf("--server", "-s", "--kube-apiserver")) > 0 {
 		return false
 	}
-	contexts := c.valueOf("--context", "--kube-context")
+	contexts, chosen := c.valueOf("--context", "--kube-context"), c.chosen
+	if files := c.valueOf("--kubeconfig"); len(files) > 0 || c.gives("KUBECONFIG") {
+		if len(files) == 0 {
+			files = append(c.valueOf("KUBECONFIG"), c.vars["KUBECONFIG"])[:1]
+		}
+		if chosen = c.chosenIn(files[len(files)-1]); chosen == "" || slices.ContainsFunc(contexts, func(v flow) bool { return v.text != chosen }) {
+			return false
+		}
+	}
 	if len(contexts) == 0 {
-		return localCluster(c.cluster) || c.cluster == "" && !c.other && localCluster(c.chosen)
+		return localCluster(c.cluster) || c.cluster == "" && !c.other && localCluster(chosen)
 	}
 	return !slices.ContainsFunc(contexts, func(v flow) bool { return !v.known || !localCluster(v.text) })
+}
+
+// chosenIn is the cluster of this machine to which a file of settings of kubectl leads, as it lay there before
+// the call.
+func (c *invocation) chosenIn(file flow) string {
+	name := file.text
+	if _, wrote := c.getFile(name); wrote || c.other || c.lost {
+		return ""
+	}
+	if lies := c.from(name); lies != "" {
+		name = lies
+	}
+	for _, k := range c.clusters {
+		if normalPath(k.File).text == normalPath(name).text {
+			return k.Context
+		}
+	}
+	return ""
 }
 
 // localCluster reports whether a context is of a cluster that this machine runs, by the name that the
@@ -500,30 +524,50 @@ func (c *invocation) testFile() bool {
 	return (file == ":memory:" || testName(baseName(file))) && c.in.text == ""
 }
 
-// makesTablesAnew reports whether a query takes nothing from a database that is a file but tables
-// which the same query makes again, out of files, as one does who looks into data.
+// makesTablesAnew reports whether what a client is told takes nothing from a database that is a file but tables
+// which it makes again, out of files, as one does who looks into data.
 func (c *invocation) makesTablesAnew() bool {
-	file, dropped, made := "", map[string]bool{}, map[string]bool{}
+	file, orders := "", ""
 	for i, a := range c.args {
 		switch {
-		case !a.known || c.in.text != "":
+		case !a.known:
 			return false
-		case i > 0 && listed("-c -s", c.args[i-1].text):
-			for statement := range strings.SplitSeq(strings.ToLower(a.text), ";") {
-				words := strings.Fields(statement)
-				switch {
-				case len(words) == 0 || words[0] == "select":
-				case len(words) == 5 && strings.Join(words[:4], " ") == "drop table if exists":
-					dropped[words[4]] = true
-				case len(words) > 3 && words[0] == "create" && words[1] == "table":
-					made[words[2]] = true
-				default:
-					return false
-				}
-			}
-		case listed("-c -s", a.text):
+		case i > 0 && listed("-c -s -cmd", c.args[i-1].text), file != "" && !strings.HasPrefix(a.text, "-"):
+			orders += a.text + ";\n"
+		case listed("-c -s -cmd", a.text), file != "" && listed("-csv -header -noheader -batch -bail -echo -json -line -list -column -box -table -markdown", a.text):
 		case file == "" && !strings.HasPrefix(a.text, "-") && !strings.Contains(a.text, ":"):
 			file = a.text
+		default:
+			return false
+		}
+	}
+	if c.in.text != "" {
+		if orders += c.in.text; !c.in.known {
+			return false
+		}
+	}
+	dropped, made := map[string]bool{}, map[string]bool{}
+	var sql strings.Builder
+	for line := range strings.Lines(orders) {
+		switch words := strings.Fields(line); {
+		case !strings.HasPrefix(line, "."):
+			sql.WriteString(line)
+		case words[0] == ".import" && strings.Trim(words[len(words)-1], "\"';") != "":
+			made[strings.ToLower(strings.Trim(words[len(words)-1], "\"';"))] = true
+		case !quietOrders[strings.TrimSuffix(words[0], ";")]:
+			return false
+		}
+	}
+	for statement := range strings.SplitSeq(strings.ToLower(sql.String()), ";") {
+		words := strings.Fields(statement)
+		switch {
+		case len(words) == 0 || listed("select begin commit vacuum analyze with explain", words[0]) || len(words) > 2 && listed("insert replace", words[0]):
+		case len(words) == 5 && strings.Join(words[:4], " ") == "drop table if exists", len(words) == 3 && strings.Join(words[:2], " ") == "drop table":
+			dropped[words[len(words)-1]] = true
+		case len(words) > 4 && words[0] == "create" && words[1] == "table" && words[3] == "as":
+			made[words[2]] = true
+		case len(words) > 3 && words[0] == "create" && listed("index view unique temp temporary", words[1]):
+		case len(words) > 2 && words[0] == "delete" && made[words[2]], len(words) > 2 && words[0] == "update" && made[words[1]]:
 		default:
 			return false
 		}
@@ -534,6 +578,33 @@ func (c *invocation) makesTablesAnew() bool {
 		}
 	}
 	return file != "" && len(dropped) > 0 && !hasWord(baseName(file), inUse)
+}
+
+// quietOrders are orders of sqlite3 and duckdb that say how to show and read, and do nothing to data.
+var quietOrders = set(".mode .headers .header .separator .timer .echo .bail .nullvalue .width .tables .schema .print .changes .quit .exit .indexes .databases")
+
+// beginsFile reports whether all that a client of a database that is a file works on begins with this call: no
+// such file lay there before.
+func (c *invocation) beginsFile() bool {
+	if c.missing == nil || c.other || c.lost || len(c.copies)+len(c.linked) > 0 {
+		return false
+	}
+	told := strings.ToLower(c.in.text + " " + c.joined(c.args).text)
+	if slices.ContainsFunc([]string{"attach", ".open", ".restore", ".read", ".cd", ".shell", ".system"}, func(w string) bool { return strings.Contains(told, w) }) {
+		return false
+	}
+	_, rest := c.split()
+	if len(rest) == 0 || !rest[0].known || c.fed && !c.in.known {
+		return false
+	}
+	file := rest[0].text
+	if _, wrote := c.getFile(file); wrote || strings.Contains(file, ":") {
+		return false
+	}
+	if lies := c.from(file); lies != "" {
+		file = lies
+	}
+	return c.missing(normalPath(file).text)
 }
 
 // testCache reports whether one database of a cache on this machine is emptied.
@@ -567,7 +638,9 @@ func (c *invocation) testCache() bool {
 		case strings.HasPrefix(a.text, "-"):
 			return false // an address, a cluster, a script
 		case at == "":
-			at = strings.ToLower(a.text)
+			if at = strings.ToLower(a.text); at == "del" || at == "unlink" {
+				return true // of some of its keys
+			}
 		case !listed("async sync", strings.ToLower(a.text)):
 			return false
 		}

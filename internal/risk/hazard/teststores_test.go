@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"reeve.example/reeve/act"
 )
 
 // TestStoresOfTests: tests empty the store that they are given, migrations change a project's database, and
@@ -38,6 +40,51 @@ func TestStoresOfTests(t *testing.T) {
 		does := assessed(strings.Join(words, " "))
 		if got := slices.Contains(does.Ran, "*.rb"); got != want {
 			t.Errorf("%s runs %q", command, does.Ran)
+		}
+	}
+}
+
+// TestOwnStores: a database that begins with the call, tables that are made again out of files, keys of a cache of
+// this machine, and a cluster of it to which the file leads that is named, are one's own to empty.
+func TestOwnStores(t *testing.T) {
+	for _, tt := range []struct {
+		passes, asks []string
+	}{
+		{
+			[]string{"sqlite3 new.db 'drop table if exists hours'", "sqlite3 new.db 'delete from hours'", "sqlite3 data/new.db < /dev/null", "duckdb new.db 'drop table hours'"},
+			[]string{"sqlite3 old.db 'drop table hours'", "sqlite3 new.db \"attach 'old.db' as o; drop table o.hours\"", "ln -s old.db new.db; sqlite3 new.db 'drop table hours'", "cp old.db new.db; mv old.db x.db; sqlite3 x.db 'drop table hours'", "sqlite3 new.db '.open old.db' 'drop table hours'", "ssh h sqlite3 new.db 'drop table hours'"},
+		},
+		{
+			[]string{"sqlite3 old.db <<E\ndrop table if exists hours;\n.mode csv\n.import hours.csv hours\ndelete from hours where n = '';\nselect 1;\nE", "sqlite3 old.db 'drop table if exists t; create table t as select * from u'"},
+			[]string{"sqlite3 old.db <<E\ndrop table if exists hours;\ndrop table users;\n.import hours.csv hours\nE", "sqlite3 old.db 'drop table users; create table users (id int)'", "sqlite3 prod.db 'drop table if exists t; create table t as select 1'", "sqlite3 old.db <<E\ndrop table hours;\n.open other.db\n.import hours.csv hours\nE", "sqlite3 old.db <<E\ndrop table hours;\n.import hours.csv hours\ndelete from users;\nE"},
+		},
+		{
+			[]string{"redis-cli --scan --pattern 'x:*' | xargs -r redis-cli del", "redis-cli -p 6380 --scan --pattern 'x:*' | xargs redis-cli -p 6380 unlink"},
+			[]string{"redis-cli -h cache.acme.dev --scan --pattern 'x:*' | xargs redis-cli -h cache.acme.dev del", "ssh web \"redis-cli --scan --pattern 'x:*' | xargs redis-cli del\"", "redis-cli flushall", "REDIS_URL=redis://cache redis-cli --scan | xargs redis-cli del"},
+		},
+		{
+			[]string{"KUBECONFIG=.kubeconfig kubectl delete pvc --all -n e2e", "KUBECONFIG=$PWD/.kubeconfig kubectl delete ns e2e", "export KUBECONFIG=\"$(pwd)/.kubeconfig\"; kubectl delete ns e2e", "kubectl --kubeconfig .kubeconfig delete ns e2e", "helm --kubeconfig=/w/app/.kubeconfig uninstall web"},
+			[]string{"KUBECONFIG=other kubectl delete ns e2e", "KUBECONFIG=.kubeconfig:other kubectl delete ns e2e", "KUBECONFIG=.kubeconfig kubectl --kubeconfig other delete ns e2e", "KUBECONFIG=.kubeconfig kubectl --context shop delete ns e2e", "cp other .kubeconfig; KUBECONFIG=.kubeconfig kubectl delete ns e2e", "cd .. && KUBECONFIG=.kubeconfig kubectl delete ns e2e", "KUBECONFIG=.kubeconfig kubectl -s https://k8s.acme.dev delete ns e2e", "kubectl delete ns e2e", "ssh h KUBECONFIG=.kubeconfig kubectl delete ns e2e"},
+		},
+		{
+			[]string{"molecule destroy", "kitchen destroy all", "git filter-repo --analyze", "git-filter-repo --analyze"},
+			[]string{"terraform destroy", "git filter-repo --path a --invert-paths"},
+		},
+	} {
+		for i, list := range [][]string{tt.passes, tt.asks} {
+			for _, line := range list {
+				a := Read(&act.Action{
+					Canonical: "bash", Folder: "/w/app", Content: []act.Leaf{leafOf("command", line)},
+					Missing:     func(file string) bool { return strings.Contains(file, "new.db") },
+					Kubeconfigs: []act.Kubeconfig{{File: "/w/app/.kubeconfig", Context: "kind-e2e"}},
+				}).Assess(Default())
+				asks := slices.ContainsFunc(a.Findings, func(f Finding) bool {
+					return f.Weight >= 0.4 && (strings.HasPrefix(f.Code, "destroy.") || strings.HasPrefix(f.Code, "sql.") || strings.HasPrefix(f.Code, "publish."))
+				})
+				if asks != (i == 1) {
+					t.Errorf("%s: %+v", line, a.Findings)
+				}
+			}
 		}
 	}
 }
