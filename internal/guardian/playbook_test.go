@@ -86,3 +86,25 @@ func TestPlaybooksPlaceSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacedSettings: so does what other programs put into their places, as a file says that the session wrote.
+func TestPlacedSettings(t *testing.T) {
+	for command, text := range map[string]string{
+		"puppet apply site.pp":                     "file { '/home/dev/.claude/settings.json': ensure => file, content => '{}' }\n",
+		"sudo puppet apply site.pp":                "file { \"/home/dev/.codex/hooks.json\": ensure => absent }\n",
+		"pyinfra @local deploy.py -y":              "from pyinfra.operations import files\nfor app, f in [('git','x'),('claude','settings.json')]:\n    files.put(src='x', dest=f'/home/dev/.{app}/{f}')\n",
+		"home-manager switch -f ./home.nix -b bak": "{ ... }: { home.file.\".claude/settings.json\".text = \"{}\"; }\n",
+		"chef-apply recipe.rb":                     "file '/home/dev/.gemini/settings.json' do\n  content '{}'\nend\n",
+		"puppet apply ok.pp":                       "file { '/home/dev/.config/git/ignore': ensure => file, content => '*.swp' }\n",
+		"home-manager switch -f ok.nix":            "{ ... }: { home.file.\".config/foo/settings.json\".text = \"{}\"; programs.git.enable = true; }\n",
+		"pyinfra @local ok.py":                     "from pyinfra.operations import apt\napt.packages(packages=['nginx'])\n",
+		"cat ok-look.pp":                           "file { '/home/dev/.claude/settings.json': ensure => file }\n",
+	} {
+		words := strings.Fields(command)
+		file := words[slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, ".") && !strings.HasPrefix(w, "@") })]
+		runs := runsAmong(t, command, nil, map[string]string{strings.TrimPrefix(file, "./"): text})
+		if got := slices.ContainsFunc(runs, func(r act.FileRun) bool { return r.Code == "defense.unhooked" }); got == strings.Contains(file, "ok") {
+			t.Errorf("%s: %+v", command, runs)
+		}
+	}
+}

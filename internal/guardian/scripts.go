@@ -75,6 +75,9 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 		Command: func(c *hazard.Command) {
 			e.went = c.Dirs[1:]
 			e.scripts(c, base(c.Name))
+			if file := e.places(c); file != "" {
+				runs = added(runs, act.FileRun{File: file, Code: "defense.unhooked", Weight: 0.6})
+			}
 			for _, w := range c.Words {
 				if w = w[strings.LastIndexAny(w, "=@")+1:]; len(named) < maxScripts && wrote(path.Base(filepath.ToSlash(w))) {
 					named = append(named, w)

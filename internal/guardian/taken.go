@@ -196,3 +196,25 @@ func (e *examination) tampersIn(s script) bool {
 	}
 	return len(own.found) > 0
 }
+
+// placers are programs that put files into their places as a file says which they are given.
+var placers = words("puppet chef-apply chef-solo chef-client cinc-client salt-call cf-agent pyinfra home-manager nixos-rebuild darwin-rebuild guix dotbot dotdrop nix-env nix-build")
+
+// places is the file that a program which puts files into their places is given, if the session wrote it and it names
+// settings of a coding agent's; empty if there is none. What these hold then is not read.
+func (e *examination) places(c *hazard.Command) string {
+	if !placers[base(c.Name)] {
+		return ""
+	}
+	for _, w := range c.Words {
+		name := path.Base(filepath.ToSlash(w))
+		if e.wrote(name) && slices.ContainsFunc(e.readFiles(w, c.Dirs), func(text string) bool {
+			return slices.ContainsFunc(e.pathsIn(text), func(word string) bool {
+				return slices.ContainsFunc(e.readings(word, c.Dirs), mayBeSetting)
+			})
+		}) {
+			return name
+		}
+	}
+	return ""
+}
