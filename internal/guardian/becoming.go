@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk/hazard"
@@ -276,12 +277,13 @@ const maxSections = 512
 
 // applies reports whether an act applies patches, which it may be given by < or a pipe.
 func (e *examination) applies() bool {
-	for i := range e.a.Content {
-		if applying.MatchString(e.a.Content[i].Text) {
-			return true
+	if e.patching == 0 { // it is asked for each file that the act names
+		e.patching = -1
+		if slices.ContainsFunc(e.a.Content, func(l act.Leaf) bool { return applying.MatchString(l.Text) }) {
+			e.patching = 1
 		}
 	}
-	return false
+	return e.patching > 0
 }
 
 var applying = lazyregexp.New(`(?:^|[\s;&|(/])(?:g?patch|git\s(?:[^;&|\n]*\s)?(?:apply|am))(?:\s|$)`)

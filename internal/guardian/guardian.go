@@ -480,6 +480,7 @@ type examination struct {
 	deep                 int      // how many texts that are run lie around the present one
 	chain                int      // how many scripts run the present one
 	killing              int8     // whether the act ends some process: 1 yes, -1 no, 0 not looked yet
+	patching             int      // the same, of programs that apply patches
 	counting             int8     // and whether it counts to the guardian's number
 	tool                 string
 	written              []string // the files that the act opens to write, as far as they are known
