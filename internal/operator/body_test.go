@@ -3,6 +3,8 @@ package operator
 import (
 	"strings"
 	"testing"
+
+	"reeve.example/reeve/internal/jsonbody"
 )
 
 // What is wrong with a body is said without a name of this program's own.
@@ -30,7 +32,7 @@ func TestBodyInWords(t *testing.T) {
 		{new(ApprovalAnswer), `{"usual":"yes"}`, `"/usual" is true or false`},
 		{new(Nothing), `{"a":1}`, `there is no member "a": it has none`},
 	} {
-		err := readBody([]byte(tt.body), tt.q)
+		err := jsonbody.Read([]byte(tt.body), tt.q)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.body, err, tt.want)
 			continue
@@ -41,7 +43,7 @@ func TestBodyInWords(t *testing.T) {
 			}
 		}
 	}
-	if err := readBody([]byte(`{"since":"2027-01-01T00:00:00Z","limit":3}`), new(Replay)); err != nil {
+	if err := jsonbody.Read([]byte(`{"since":"2027-01-01T00:00:00Z","limit":3}`), new(Replay)); err != nil {
 		t.Error(err)
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"reeve.example/reeve/internal/evidence"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/jsonbody"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/nodes"
@@ -228,9 +229,9 @@ func serve[Q, A any](f func(*http.Request, act.Principal, Q) (A, error)) http.Ha
 		if r.Method == http.MethodPost {
 			body, err := io.ReadAll(r.Body)
 			if err == nil {
-				err = readBody(body, &q)
+				err = jsonbody.Read(body, &q)
 			} else {
-				err = inWords(err)
+				err = jsonbody.InWords(err)
 			}
 			if err != nil {
 				answer(w, http.StatusBadRequest, map[string]string{"error": err.Error()})

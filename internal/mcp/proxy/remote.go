@@ -14,6 +14,7 @@ import (
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/guard"
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/jsonbody"
 	"reeve.example/reeve/internal/jsonrpc"
 	"reeve.example/reeve/internal/mcp/pins"
 
@@ -272,7 +273,9 @@ func serve[Q, A any](mux *http.ServeMux, pattern string, f func(context.Context,
 		if r.Method == http.MethodPost {
 			var text []byte
 			if text, err = io.ReadAll(http.MaxBytesReader(w, r.Body, MaxQuestion)); err == nil {
-				err = json.Unmarshal(text, q, json.RejectUnknownMembers(true))
+				err = jsonbody.Read(text, q)
+			} else {
+				err = jsonbody.InWords(err)
 			}
 			if err != nil {
 				err = refused{http.StatusBadRequest, err}

@@ -1,4 +1,6 @@
-package operator
+// Package jsonbody reads the bodies of requests that people and their programs write: strictly, and with faults said in
+// words of JSON, since who asks has not written this program.
+package jsonbody
 
 import (
 	"errors"
@@ -12,16 +14,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// readBody reads the body of a request. What is wrong with it is said in words of JSON:
-// who asks has not written this program.
-func readBody(body []byte, q any) error {
+// Read reads the body of a request into q. Members that q has not, null and trailing data are refused.
+func Read(body []byte, q any) error {
 	if jsontext.Value(strings.TrimSpace(string(body))).Kind() == 'n' {
 		return errors.New("the body is null: send an object, {} for one without members")
 	}
-	return inWords(json.Unmarshal(body, q, json.RejectUnknownMembers(true)))
+	return InWords(json.Unmarshal(body, q, json.RejectUnknownMembers(true)))
 }
 
-func inWords(err error) error {
+// InWords is a fault of a body, or of the reading of one, as it is said to who sent it; nil for none.
+func InWords(err error) error {
 	var syntax *jsontext.SyntacticError
 	var semantic *json.SemanticError
 	at := func(p jsontext.Pointer) string {
