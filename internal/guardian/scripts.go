@@ -129,6 +129,9 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 		for _, name := range slices.Concat(hazard.Takes(s.name, s.text), takes) {
 			e.takesIn(o, name, o.within(s.in))
 		}
+		for _, name := range takes { // what it has run may lie anywhere
+			e.takesIn(o, name, "")
+		}
 		if written[s.name] || written["*"] {
 			continue
 		}

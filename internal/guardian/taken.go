@@ -134,7 +134,8 @@ func (o *overlook) list() {
 }
 
 // takesIn reads the files of a name, or a pattern, that a call runs, or that one of its files takes in:
-// those that the session wrote, and others that may take in such ones in turn.
+// those that the session wrote, and others that may take in such ones in turn. What a call runs is known by
+// its name alone, so that it may be any of that name: beside is empty.
 func (e *examination) takesIn(o *overlook, name, beside string) {
 	pattern, base := strings.ContainsAny(name, "*?["), path.Base(name)
 	if beside == "" && slices.ContainsFunc(e.gathered, func(s script) bool { return s.name == name && !s.found }) {
@@ -146,7 +147,7 @@ func (e *examination) takesIn(o *overlook, name, beside string) {
 	for _, file := range o.like(name, beside) {
 		base := path.Base(filepath.ToSlash(file))
 		own := e.wrote(base)
-		if o.taken[file] || !own && !pattern && !o.meant(file, name, beside) {
+		if o.taken[file] || (!own || base == inPackage) && !pattern && beside != "" && !o.meant(file, name, beside) {
 			continue
 		}
 		if !own && (o.others >= maxOthers || o.left <= 0) {
@@ -156,7 +157,11 @@ func (e *examination) takesIn(o *overlook, name, beside string) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if o.taken[file] = true; !own {
+		o.taken[file] = true
+		if filepath.Ext(file) == ".py" && base != inPackage {
+			e.takesInPackages(o, file)
+		}
+		if !own {
 			e.takesOther(o, file)
 			continue
 		}
@@ -169,6 +174,16 @@ func (e *examination) takesIn(o *overlook, name, beside string) {
 		}
 	}
 }
+
+// takesInPackages reads what is run of the packages that a module of Python lies in.
+func (e *examination) takesInPackages(o *overlook, module string) {
+	for dir := filepath.Dir(module); slices.ContainsFunc(o.roots, func(root string) bool { return dir != root && isBelow(dir, root) }); dir = filepath.Dir(dir) {
+		e.takesIn(o, inPackage, dir)
+	}
+}
+
+// inPackage is the file of a package of Python, of which every project has many.
+const inPackage = "__init__.py"
 
 // takesOther reads a file that the session did not write, for what that takes in.
 func (e *examination) takesOther(o *overlook, file string) {

@@ -481,6 +481,11 @@ func (e *evaluation) writesAwaited() {
 		if f.Copy != "" && e.in.Session.Inside != nil {
 			w = e.in.Session.Inside(f.Copy)
 		}
+		for _, name := range f.Takes { // which lie there already
+			if e.in.Session.Written != nil {
+				w = max(w, e.in.Session.Written(name))
+			}
+		}
 		if w > 0 && e.in.Session.Awaits(&f) {
 			e.hazards = e.hazards.With(hazard.Finding{Code: "shell.written_run", Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf("The call writes %.80q, which something that was begun before runs, or reads its commands from. What stands in it may do what a command may not do unasked.", f.Name)})
 		}

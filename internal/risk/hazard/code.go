@@ -169,6 +169,9 @@ func closing(s, quote string) int {
 	return -1
 }
 
+// moduleEnds are how the names of programs end that take in others by the names of modules.
+var moduleEnds = map[string]string{"python": ".py", "js": ".js", "ruby": ".rb"}
+
 // code judges a program of another language than the shell's, and returns what
 // its output may hold. kept says that it is written to a file: then only what
 // is plain is reported.
@@ -183,6 +186,11 @@ func (a *assessor) code(language, text string, at span, kept bool) taint {
 		a.watchedCode(language, text)
 		a.answersIn(text, at)
 		a.startsAgent(text, at)
+	}
+	if end := moduleEnds[language]; end != "" && !kept {
+		for _, name := range takenIn("x"+end, text) {
+			a.runFiles = noted(a.runFiles, name)
+		}
 	}
 	if language == "python" {
 		var commands []string

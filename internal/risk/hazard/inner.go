@@ -214,7 +214,7 @@ func (c *invocation) runsFetched() {
 	c.givenCode()
 	c.obeysFiles()
 	_, implies := unasked[c.name]
-	if implies || listed("uvicorn gunicorn hypercorn daphne granian waitress-serve celery dramatiq", c.name) {
+	if implies || moduleServers[c.name] || moduleWorkers[c.name] {
 		c.runsImplied()
 	}
 	if !installers[c.name] && !packageRunners[c.name] {
@@ -382,11 +382,18 @@ func (c *invocation) runsImplied() {
 	for i, a := range c.args {
 		module, _, called := strings.Cut(a.text, ":")
 		switch {
-		case listed("uvicorn gunicorn hypercorn daphne granian waitress-serve", c.name) && called && !strings.ContainsAny(a.text, "/ "),
-			listed("celery dramatiq rq huey_consumer", c.name) && (i > 0 && listed("-A --app", c.args[i-1].text) || c.name == "dramatiq"),
+		case moduleServers[c.name] && called && !strings.ContainsAny(a.text, "/ "),
+			moduleWorkers[c.name] && (i > 0 && listed("-A --app -k --kopf-module", c.args[i-1].text) || listed("dramatiq arq taskiq", c.name)),
 			c.name == "flask" && i > 0 && listed("-A --app", c.args[i-1].text):
 			c.runsModule(module)
+		case moduleServers[c.name] || moduleWorkers[c.name] || c.name == "flask":
+			if option, value, joined := strings.Cut(a.text, "="); joined && listed("-A --app", option) {
+				c.runsModule(before(value, ':'))
+			}
 		}
+	}
+	if app := c.vars["FLASK_APP"]; c.name == "flask" && app.known && !strings.HasSuffix(app.text, ".py") {
+		c.runsModule(before(app.text, ':'))
 	}
 	for i, a := range c.args {
 		if i > 0 && listed("-f --file --makefile", c.args[i-1].text) {
@@ -394,6 +401,12 @@ func (c *invocation) runsImplied() {
 		}
 	}
 }
+
+// moduleServers are programs that serve what a module holds, and moduleWorkers those that do its tasks.
+var (
+	moduleServers = set("uvicorn gunicorn hypercorn daphne granian waitress-serve uwsgi fastapi litestar sanic robyn")
+	moduleWorkers = set("celery dramatiq rq huey_consumer arq taskiq faust")
+)
 
 // runsKind judges that a file is run that the call wrote, as a program or as settings.
 func (c *invocation) runsKind(f flow, name, language string) {

@@ -502,7 +502,7 @@ func (c *invocation) asProgram(name string, args []flow) {
 	p.takesAway()
 	p.givenCode()
 	p.obeysFiles()
-	if _, implies := unasked[p.name]; implies {
+	if _, implies := unasked[p.name]; implies || moduleServers[p.name] || moduleWorkers[p.name] {
 		p.runsImplied()
 	}
 }

@@ -13,7 +13,7 @@ import (
 // What files of some languages take in of others: behind the words for it, by the name of a file,
 // or of a module.
 var (
-	pythonTakes = lazyregexp.New(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, ]+)|import[ \t]+([\w., ]+))`)
+	pythonTakes = lazyregexp.New(`(?m)(?:^|;)[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, ]+)|import[ \t]+([\w., ]+))`)
 	scriptTakes = lazyregexp.New("(?:\\brequire|\\bimport|\\bmock|\\brequireActual|\\bimportActual)\\s*\\(\\s*[\"'`]([^\"'`\n$]+)[\"'`]|(?m:^\\s*(?:import|export)\\b[^\"'\\n]*[\"']([^\"'\\n]+)[\"'])|\\bfrom\\s+[\"']([^\"'\\n]+)[\"']")
 	makeTakes   = lazyregexp.New(`(?m)^[ \t]*-?s?include[ \t]+([^\n#]+)`)
 	rubyTakes   = lazyregexp.New(`(?m)^\s*(?:require_relative|require|load)\s*\(?\s*["']([^"'\n]+)["']`)
@@ -90,6 +90,7 @@ func (t *intake) in(name, text string) {
 	switch lang := languageOfFile(name, text); {
 	case lang == "python":
 		t.ofPython(text)
+		t.ofNames(text)
 	case lang == "js":
 		t.ofScripts(name, text)
 		if isBuildFile(name) {
@@ -123,6 +124,7 @@ func (t *intake) in(name, text string) {
 		t.ofSettings(packageSettings(text))
 	case !isSource && (isBuildFile(name) || isTaskFile(name)) && !imageFile.MatchString(name):
 		t.ofSettings(text)
+		t.ofNames(text)
 	}
 	if runs := evaluating[languageOfFile(name, text)]; runs != nil {
 		names := included
@@ -151,7 +153,7 @@ func (t *intake) ofPython(text string) {
 			}
 			t.add(at, ".py")
 			if !t.bare {
-				t.add(at+"/__init__", ".py")
+				t.inPackages(at)
 				if from != "" && word != m[1] { // a module of a package
 					t.add(folder+strings.ReplaceAll(from, ".", "/")+"/"+word, ".py")
 				}
@@ -160,6 +162,43 @@ func (t *intake) ofPython(text string) {
 	}
 	for _, word := range every { // one of them may lie beside it all the same
 		t.add(word, ".py")
+	}
+}
+
+// inPackages notes what is run of a module that is a package, and of those that it lies in.
+func (t *intake) inPackages(at string) {
+	for ; at != "." && at != "/" && path.Base(at) != ".."; at = path.Dir(at) {
+		t.add(at+"/__init__", ".py")
+	}
+}
+
+// moduleNamed is a text that names a module of Python, or something in one (shop.settings, app.main:app), and
+// appsNamed are the packages that Django takes in.
+var (
+	moduleNamed = lazyregexp.New(`["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?::[A-Za-z_][\w.]*)?["']|["']([A-Za-z_]\w*):[A-Za-z_][\w.]*["']`)
+	appsNamed   = lazyregexp.New(`(?s)\bINSTALLED_APPS\b[^\[(]*[\[(](.*?)[\])]`)
+	plainModule = lazyregexp.New(`["']([A-Za-z_]\w*)["']`)
+)
+
+// ofNames are the modules that a text names by texts: those that a program takes in when it runs.
+func (t *intake) ofNames(text string) {
+	if t.bare {
+		return
+	}
+	for _, m := range moduleNamed.FindAllStringSubmatch(text, 64) {
+		at := strings.ReplaceAll(m[1]+m[2], ".", "/")
+		t.add(at, ".py")
+		t.inPackages(at)
+		if strings.Contains(at, "/") { // a name in a module
+			t.add(path.Dir(at), ".py")
+		}
+	}
+	for _, m := range appsNamed.FindAllStringSubmatch(text, 4) {
+		for _, app := range plainModule.FindAllStringSubmatch(m[1], 64) {
+			for _, module := range []string{"__init__", "apps", "models", "admin", "signals", "urls", "checks"} {
+				t.add(app[1]+"/"+module, ".py")
+			}
+		}
 	}
 }
 
