@@ -431,7 +431,7 @@ func (e *evaluation) runsWritten() {
 		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
 		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads in %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
 		{e.hazards.Altered, e.wroteTo, "shell.written_run", "The call runs what a filter makes of %.80q, which this session wrote: what that will be nobody can read."},
-		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address where people do not keep their repositories."},
+		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address that only foreign text has named, or where people do not keep their repositories."},
 	} {
 		for _, name := range of.names {
 			if of.written == nil {

@@ -213,12 +213,18 @@ func (c *invocation) wouldSweep() (lost []string, known bool) {
 // which the script itself has said where it is. Without a name it goes to origin.
 func (c *invocation) pushesElsewhere(args []flow) {
 	p := readPush(args)
-	for _, to := range p.repositories() {
+	places := p.repositories()
+	if len(p.words) == 0 && !p.named {
+		places = append(places, usualRemote)
+	}
+	for _, to := range append(places, anyRemote) {
 		if len(c.pushedTo) < 8 {
 			c.pushedTo = append(c.pushedTo, RemoteName(to))
 		}
-		if address, ok := c.remotes[to]; ok {
-			to = address
+		for range 2 { // a setting may name another remote
+			if address, ok := c.remotes[to]; ok {
+				to = address
+			}
 		}
 		at, _, ok := strings.Cut(to, ":")
 		if !strings.Contains(to, "://") && !(ok && strings.ContainsAny(at, "@.")) {
@@ -252,13 +258,19 @@ func (c *invocation) namesRemotes() {
 			if name, ok := remoteKey(key); ok {
 				note(name, address)
 			}
+			if base, ok := insteadKey(key); ok {
+				note(anyRemote, base)
+			}
+		}
+		if base, ok := insteadKey(t); ok && verb >= 0 && i > verb && i+1 < len(c.args) {
+			note(anyRemote, base)
 		}
 		if name, ok := remoteKey(t); ok && verb >= 0 && i > verb && i+1 < len(c.args) {
 			c.movesRemote(c.args[i+1].text)
 			note(name, c.args[i+1].text)
 		}
-		if verb >= 0 && i > verb && i+1 < len(c.args) && setsPushPlace(t) && strings.ContainsAny(c.args[i+1].text, ":/") {
-			note("origin", c.args[i+1].text) // where a push goes that names none
+		if verb >= 0 && i > verb && i+1 < len(c.args) && setsPushPlace(t) {
+			note(usualRemote, c.args[i+1].text)
 		}
 	}
 	if verb < 0 || c.args[verb].text == "config" {
@@ -292,6 +304,26 @@ func remoteKey(key string) (name string, ok bool) {
 	return strings.CutSuffix(rest, ".url")
 }
 
+// insteadKey tells the address that a setting has take the place of another.
+func insteadKey(key string) (base string, ok bool) {
+	rest, ok := strings.CutPrefix(key, "url.")
+	if !ok {
+		return "", false
+	}
+	dot := strings.LastIndexByte(rest, '.')
+	if dot < 0 || !listed("insteadof pushinsteadof", strings.ToLower(rest[dot+1:])) {
+		return "", false
+	}
+	return rest[:dot], true
+}
+
+// usualRemote stands for the remote to which a push goes that names none, where a setting says which, and
+// anyRemote for each, of which a setting changes the address.
+const (
+	usualRemote = ""
+	anyRemote   = "*"
+)
+
 // setsPushPlace reports whether a setting says where a push goes that names no remote.
 func setsPushPlace(key string) bool {
 	key = strings.ToLower(key)
@@ -310,34 +342,65 @@ func isStrange(address string) bool {
 	return ok && strings.Contains(at, "@") && stranger(at)
 }
 
-// remotesAsFiles are the remotes of which a call says where they are, as files by their names, and how grave it is to push there.
+// remotesAsFiles are the remotes of which a call says where they are, as files by their names, and how grave it is to push there;
+// who has named the address the session knows. One that is said to be another is as grave as that.
 func remotesAsFiles(remotes map[string]string) (files []File) {
 	for name, address := range remotes {
 		f := File{Name: RemoteName(name), Sure: true}
-		if isStrange(address) {
+		switch {
+		case !strings.ContainsAny(address, ":/."):
+			f.Takes = []string{RemoteName(address)}
+		case isStrange(address):
 			f.Weight, f.Inside = 0.6, 0.6
+		default:
+			f.From = address
 		}
 		files = append(files, f)
 	}
 	return files
 }
 
-// remotesWritten are the remotes that settings of git name which are written to a file.
+// keepsRemotes reports whether a file holds settings of git, by its name, or by sections that say where
+// remotes are: settings may take in a file of any name.
+func keepsRemotes(name, text string) bool {
+	p := "/" + slashed(name)
+	return strings.HasSuffix(p, "/.git/config") || strings.HasSuffix(p, "/.gitconfig") || strings.HasSuffix(p, "/git/config") || strings.Contains(text, "[remote \"") || strings.Contains(text, "[url \"")
+}
+
+// remotesWritten are the remotes that settings of git name which are written to a file, or of which an
+// edit changes the address alone.
 func remotesWritten(text string) map[string]string {
-	remotes, name := map[string]string{}, "origin"
+	remotes, name, base := map[string]string{}, "origin", ""
 	for line := range strings.Lines(text[:min(len(text), 64<<10)]) {
 		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, `[remote "`); ok {
-			name, _, _ = strings.Cut(rest, `"`)
+		if strings.HasPrefix(line, "[") {
+			_, quoted, _ := strings.Cut(line, `"`)
+			if quoted, _, _ = strings.Cut(quoted, `"`); strings.HasPrefix(line, `[remote "`) {
+				name = quoted
+			} else if base = ""; strings.HasPrefix(line, `[url "`) {
+				base = quoted
+			}
 			continue
 		}
 		key, value, ok := strings.Cut(line, "=")
-		if ok && len(remotes) < 16 && listed("url pushurl pushdefault pushremote", strings.ToLower(strings.TrimSpace(key))) {
-			remotes[name] = strings.TrimSpace(value)
+		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
+		switch {
+		case len(remotes) == maxRemotes:
+		case ok && listed("url pushurl", key):
+			remotes[name] = value
+		case ok && listed("pushdefault pushremote", key):
+			remotes[usualRemote] = value
+		case ok && base != "" && listed("insteadof pushinsteadof", key):
+			remotes[anyRemote] = base
+		case !ok && strings.Contains(line, ":") && !strings.ContainsAny(line, " \t"):
+			remotes[anyRemote] = line
 		}
 	}
 	return remotes
 }
+
+// maxRemotes is how many remotes of one file of settings are remembered.
+const maxRemotes = 16
 
 // movesRemote judges that a remote gets another address.
 func (c *invocation) movesRemote(address string) {

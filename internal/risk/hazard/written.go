@@ -428,7 +428,9 @@ func (r *Reading) filesWritten() (files []File) {
 			f.Weight, f.Takes, f.Keeps = t.ifRun(f.Name, f.Text)
 			f.Inside = max(f.Weight, t.ifTaken(f.Name, f.Text))
 		}
-		files = append(files, f)
+		if files = append(files, f); keepsRemotes(f.Path, f.Text) {
+			files = append(files, remotesAsFiles(remotesWritten(f.Text))...)
+		}
 	}
 	for i := range c.leaves {
 		l := &c.leaves[i]
@@ -440,9 +442,6 @@ func (r *Reading) filesWritten() (files []File) {
 			}
 		case c.kind.writes && c.path != "" && l.role != rolePath && !oldTexts[c.nameOf(l)] && (l.role == roleContent || newTexts[c.nameOf(l)]):
 			note(File{Path: c.path, Text: l.Text, Sure: sure})
-			if p := "/" + slashed(c.path); strings.HasSuffix(p, "/.git/config") || strings.HasSuffix(p, "/.gitconfig") || strings.HasSuffix(p, "/git/config") {
-				files = append(files, remotesAsFiles(remotesWritten(l.Text))...)
-			}
 		case l.role == roleCommand && l.words == nil && r.brings:
 			a := newAssessor(t)
 			a.begins(r.of.Folder, r.Folders()[0])
