@@ -88,6 +88,7 @@ func (c *invocation) copy() flow {
 	}
 	switch {
 	case remote(to.text):
+		c.mirrors(options, to.text)
 		c.sends(content, c.at)
 		return flow{}
 	case c.name == "rsync":
@@ -159,6 +160,23 @@ func (c *invocation) copy() flow {
 		}
 	}
 	return flow{}
+}
+
+// mirrors judges that rsync takes away on another machine what is not here.
+func (c *invocation) mirrors(options map[string]flow, to string) {
+	deletes := false
+	for o := range options {
+		deletes = deletes || strings.HasPrefix(o, "--del")
+	}
+	host := before(strings.TrimPrefix(to, "rsync://"), ':')
+	if c.name == "rsync" && deletes && !has(options, "-n", "--dry-run", "--list-only") && !isLoopback(host[strings.LastIndexByte(host, '@')+1:]) {
+		c.takesAwayThere()
+	}
+}
+
+// takesAwayThere reports that a copy takes away where it goes what is not here.
+func (c *invocation) takesAwayThere() {
+	c.reportSaying("destroy.store", 0.45, c.at, "What another machine has and this one has not is deleted there.")
 }
 
 // cameFrom reports whether the script moved a file away from where a link to it is made now, and put
@@ -251,9 +269,15 @@ func (c *invocation) batch(options map[string]flow) {
 		}
 		if len(words) > 0 && (strings.HasSuffix(words[0], "put") || words[0] == "mirror" || words[0] == "send" || words[0] == "append") {
 			puts = true
+			reverse, deletes, shows := false, false, false
 			for _, w := range words[1:] {
 				w = strings.Trim(w, `"'`)
+				short := strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--")
+				reverse, deletes, shows = reverse || w == "--reverse" || short && strings.Contains(w, "R"), deletes || w == "--delete" || short && strings.Contains(w, "e"), shows || w == "--dry-run"
 				sent.taint |= c.readFile(flow{text: w, known: true}).taint | c.asWhole(w)
+			}
+			if words[0] == "mirror" && reverse && deletes && !shows {
+				c.takesAwayThere()
 			}
 		}
 	}

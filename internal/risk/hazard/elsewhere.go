@@ -101,6 +101,9 @@ var remoteTools = set("pod pods k8s kube kubectl kubernetes ssh ssm remote ecs e
 // runsElsewhere judges the commands that the command has run elsewhere, and says of what they print what
 // is known of it.
 func (c *invocation) runsElsewhere() (printed taint) {
+	if c.onEmulator() {
+		return 0
+	}
 	for _, e := range c.table.elsewhere[c.name] {
 		if !e.words.among(c.args) {
 			continue
@@ -140,6 +143,26 @@ func (c *invocation) runsElsewhere() (printed taint) {
 		})
 	}
 	return printed
+}
+
+// onEmulator reports whether a program for devices is told of one that this machine plays, which holds nothing of
+// anybody's.
+func (c *invocation) onEmulator() bool {
+	if c.name != "adb" {
+		return false
+	}
+	emulator := strings.HasPrefix(c.vars["ANDROID_SERIAL"].text, "emulator-")
+	for i, a := range c.args {
+		switch {
+		case a.text == "shell":
+			return emulator
+		case a.text == "-e":
+			emulator = true
+		case i > 0 && c.args[i-1].text == "-s":
+			emulator = strings.HasPrefix(a.text, "emulator-")
+		}
+	}
+	return emulator
 }
 
 // comesBack is what is known of what comes back from where a command runs.

@@ -25,13 +25,14 @@ func (c *invocation) find() flow {
 	out := flow{taint: fromTree}
 	looks, keys := false, false
 	everything := "" // what it finds, if that is everything in a wide place
-	if !filtered(c.args[k:]) {
+	all := !filtered(c.args[k:])
+	if all {
 		at := starts
 		if len(at) == 0 {
 			at = []string{"."}
 		}
 		for _, s := range at {
-			if c.wide(s) {
+			if c.wide(s) || holdsStores(normalPath(s).text) {
 				everything = strings.TrimSuffix(s, "/") + "/*"
 			}
 		}
@@ -97,6 +98,8 @@ func (c *invocation) find() flow {
 				}
 				if pl := placeOf(normalPath(s).text); strings.HasPrefix(pl.writes, "log.") {
 					c.report(pl.writes, max(pl.write-0.1, 0.6), c.at)
+				} else if all {
+					c.removes(s, true, c.at) // it is what rm -r does
 				}
 			}
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch":

@@ -71,7 +71,7 @@ func isLogin(t string) bool {
 // spelling: no undo of git brings it back. Commits it keeps for weeks, but for a branch that others
 // build on somebody is asked. To be what a remote has is daily work.
 func (c *invocation) gitDiscards() {
-	_, words := gitCall(c.args)
+	settings, words := gitCall(c.args)
 	if len(words) == 0 {
 		return
 	}
@@ -80,7 +80,7 @@ func (c *invocation) gitDiscards() {
 	for i, a := range args {
 		w.add(a.text, a.text == "--" || i > 0 && slices.ContainsFunc(args[:i], func(b flow) bool { return b.text == "--" }))
 	}
-	lost := false
+	lost, says := false, ""
 	switch verb {
 	case "checkout":
 		lost = w.all
@@ -99,14 +99,61 @@ func (c *invocation) gitDiscards() {
 		lost = moved && slices.ContainsFunc(w.names, func(name string) bool { return sharedBranch(strings.ToLower(name)) })
 	case "update-ref":
 		lost = len(w.names) > 1 && sharedBranch(strings.TrimPrefix(strings.ToLower(w.names[0]), "refs/heads/"))
+	case "fetch", "pull":
+		forced := w.has("f", "--force", 3)
+		lost = !c.inMirror() && len(w.names) > 1 && slices.ContainsFunc(w.names[1:], func(spec string) bool { return takesBranches(spec, forced, w.has("p", "--prune", 4)) })
+	case "config":
+		lost = !c.inMirror() && len(w.names) > 1 && fetchKey(w.names[len(w.names)-2]) && takesBranches(w.names[len(w.names)-1], false, true)
 	case "clean":
 		if !c.previews() {
 			c.cleans()
 		}
 	}
-	if lost {
-		c.report("destroy.work", 0.4, c.at)
+	for _, s := range settings {
+		lost = lost || !c.inMirror() && listed("fetch pull remote", verb) && fetchKey(s[0]) && takesBranches(s[1], false, true)
 	}
+	if listed("fetch pull remote config", verb) {
+		says = "Branches that are here are overwritten with what another repository has."
+	}
+	if lost {
+		c.reportSaying("destroy.work", 0.4, c.at, says)
+	}
+}
+
+// takesBranches reports whether what is fetched is put in the place of branches of one's own, whatever they had:
+// by force, or with those taken away that the remote has not. To a remote's own names all may be fetched; a branch
+// may be what the remote's of its name is, and one for looking at a change what that change is.
+func takesBranches(spec string, forced, prunes bool) bool {
+	from, to, named := strings.Cut(spec, ":")
+	forced = forced || strings.HasPrefix(from, "+")
+	all := strings.Contains(to, "*")
+	from = strings.TrimPrefix(strings.TrimPrefix(from, "+"), "refs/")
+	if !named || to == "" || !forced && !(prunes && all) || strings.HasPrefix(from, "pull/") || strings.HasPrefix(from, "merge-requests/") {
+		return false
+	}
+	if !all && strings.TrimPrefix(from, "heads/") == strings.TrimPrefix(to, "refs/heads/") {
+		return false
+	}
+	return !strings.HasPrefix(to, "refs/") || strings.HasPrefix(to, "refs/heads/") || to == "refs/*"
+}
+
+// fetchKey reports whether a setting says what git fetches from a remote, and to where.
+func fetchKey(key string) bool {
+	key = strings.ToLower(key)
+	return strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".fetch")
+}
+
+// inMirror reports whether git works on a repository in which nobody works, by its name.
+func (c *invocation) inMirror() bool {
+	mirror := func(p string) bool {
+		return strings.HasSuffix(strings.TrimSuffix(p, "/"), ".git") && path.Base(p) != ".git"
+	}
+	for i, a := range c.args {
+		if value, ok := strings.CutPrefix(a.text, "--git-dir="); ok && mirror(value) || i > 0 && listed("-C --git-dir", c.args[i-1].text) && mirror(a.text) {
+			return true
+		}
+	}
+	return mirror(c.cwd)
 }
 
 // gitArgs are the words behind a subcommand of git.

@@ -160,8 +160,12 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	} else if ok && (recursive && a.wholeWork(own) || a.belongings(place)) {
 		a.report("destroy.work", 0.45, at)
 	}
-	if recursive && rooted && holdsStores(f.text) {
+	all := recursive || strings.HasSuffix(f.text, "/*")
+	if all && (rooted && holdsStores(f.text) || a.other && holdsStores(place) && !madeAnew[path.Base(place)]) {
 		a.report("destroy.store", 0, at)
+	}
+	if all && a.other && ofDevice(f.text) {
+		a.reportSaying("destroy.store", 0, at, "What somebody keeps on a device is deleted.")
 	}
 	if recursive && (f.text == ".git" || strings.HasSuffix(f.text, "/.git")) {
 		a.report("destroy.work", 0.45, at) // with all that was ever committed
@@ -258,6 +262,16 @@ func (a *assessor) emptiedByTool(c *call) {
 
 // partly are words in the names of tools that change a part of a file.
 var partly = set("edit append insert replace update patch str delete remove move rename create mkdir multi")
+
+// ofDevice reports whether a path is where a phone keeps what its owner has, and not what one app, or a test, made.
+func ofDevice(p string) bool {
+	for _, card := range []string{"/sdcard", "/storage/emulated", "/storage/self", "/mnt/sdcard", "/data/media"} {
+		if rest, ok := strings.CutPrefix(p, card); ok && (rest == "" || rest[0] == '/') {
+			return !strings.Contains(rest, "/Android/data/") && !strings.Contains(rest, "/Android/media/") && !hasWord(rest, rehearsalWords)
+		}
+	}
+	return false
+}
 
 // holdsStores says whether a folder is where databases, virtual machines and backups keep
 // what they have.

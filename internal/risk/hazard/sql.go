@@ -195,10 +195,19 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 	statements, earlier := 0, ""
 	mixed := false            // another kind of statement stands before, as where one is put behind a query
 	made := map[string]bool{} // tables that the text makes itself
+	depth, outer, behind := 0, "", false
 	for i, t := range ts {
 		next := sqlToken{}
 		if i+1 < len(ts) {
 			next = ts[i+1]
+		}
+		switch {
+		case t.kind == '(':
+			depth++
+		case t.kind == ')':
+			depth--
+		case depth == 0 && outer == "" && first == "with" && t.kind == 'w' && listed("select insert update delete merge", t.text):
+			outer = t.text
 		}
 		if first == "" && t.kind == 'w' {
 			mixed = mixed || earlier != "" && !schemaVerbs[earlier]
@@ -239,6 +248,10 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			a.depth--
 		case t.kind == 'w' && t.text == "delete" && first != "delete" && (next.text == "from" && first != "revoke" && !limited(ts[i:]) || first == "merge" || first == "match" || first == "alter"):
 			a.report("sql.destroy", 0.5, at)
+		case t.kind == 'w' && first == "with" && depth > 0 && i > 0 && ts[i-1].kind == '(' && (t.text == "delete" || t.text == "update"):
+			if behind = true; t.text == "update" && !limited(ts[i:]) {
+				a.report("sql.destroy", 0.5, at)
+			}
 		case t.kind == 'w' && t.text == "drop" && first == "alter" && (next.text == "column" || next.text == "partition"):
 			a.report("sql.destroy", 0.45, at)
 		case t.kind == 'w' && (t.text == "mysql.user" || t.text == "pg_shadow" || t.text == "pg_authid" || t.text == "sys.user$" || t.text == "sys.sql_logins" || t.text == "mysql.global_priv"):
@@ -280,7 +293,10 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 			if !where && (first == "delete" && from || first == "update") {
 				a.report("sql.destroy", 0.6, at)
 			}
-			first = ""
+			if behind && outer == "select" { // it reads as a question, and is none
+				a.report("sql.destroy", 0.45, at)
+			}
+			first, outer, behind, depth = "", "", false, 0
 		}
 	}
 }
@@ -331,7 +347,26 @@ func limited(ts []sqlToken) bool {
 	return false
 }
 
-// always says whether a condition chooses nothing: true, 1, 1=1, id=id.
+// keys are names of columns in which each row has a value of its own, and eachMeets conditions of such a one that
+// each value meets.
+var (
+	keys      = set("id _id uuid guid rowid ctid pk oid")
+	eachMeets = map[string]bool{"is not null": true, "> 0": true, "> = 0": true, "> = 1": true, "< > 0": true, "! = 0": true, "> - 1": true, "< > - 1": true, "! = - 1": true}
+)
+
+// saysOfKey is what a condition says of a key, if it says nothing else.
+func saysOfKey(ts []sqlToken, ends func(int) bool) string {
+	if len(ts) == 0 || !keys[ts[0].text[strings.LastIndexByte(ts[0].text, '.')+1:]] {
+		return ""
+	}
+	var said []string
+	for i := 1; i < 6 && !ends(i); i++ {
+		said = append(said, ts[i].text)
+	}
+	return strings.Join(said, " ")
+}
+
+// always says whether a condition chooses nothing: true, 1, 1=1, id=id, id is not null, id > 0, name like '%'.
 func always(ts []sqlToken) bool {
 	for len(ts) > 0 && ts[0].kind == '(' {
 		ts = ts[1:]
@@ -342,10 +377,14 @@ func always(ts []sqlToken) bool {
 	switch {
 	case len(ts) == 0:
 		return false
+	case eachMeets[saysOfKey(ts, ends)]:
+		return true
 	case (ts[0].text == "true" || ts[0].kind == 'n' && ts[0].text != "0") && ends(1):
 		return true
 	case len(ts) < 3 || !ends(3):
 		return false
+	case listed("like ilike", ts[1].text) && ts[2].kind == 's' && ts[2].text != "" && strings.Trim(ts[2].text, "%") == "":
+		return true
 	case ts[1].kind == '=' && ts[0].kind == ts[2].kind && ts[0].text == ts[2].text:
 		return true
 	}
