@@ -300,6 +300,9 @@ func (e *examination) scripts(c *hazard.Command, name string) {
 	if hazard.RunsNothing(version, c.Words) {
 		return
 	}
+	if name == "git" && e.gathering {
+		e.gitRuns(c)
+	}
 	if files := instructed[name]; files != nil {
 		e.words = e.asked(name, c)
 		e.assigned = slices.DeleteFunc(slices.Clone(c.Words), func(w string) bool { return strings.HasPrefix(w, "-") || !strings.Contains(w, "=") })

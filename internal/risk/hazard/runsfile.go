@@ -3,6 +3,7 @@ package hazard
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"sort"
@@ -324,6 +325,9 @@ const maxCells = 256
 
 // gitHooks are the names of the files that git runs by itself.
 var gitHooks = set("pre-commit pre-push pre-merge-commit pre-rebase commit-msg prepare-commit-msg post-commit post-merge post-checkout post-rewrite applypatch-msg pre-applypatch post-applypatch")
+
+// GitHooks are these names.
+func GitHooks() []string { return slices.Sorted(maps.Keys(gitHooks)) }
 
 // Asked are the commands that a makefile, or a package's scripts, hold for some words; known is false of
 // files of other kinds. there says that nobody in the session wrote the file.
