@@ -162,14 +162,14 @@ func (c *invocation) copy() flow {
 	return flow{}
 }
 
-// mirrors judges that rsync takes away on another machine what is not here.
+// mirrors judges that rsync takes away on another machine what is not here, where that one is not for trying things.
 func (c *invocation) mirrors(options map[string]flow, to string) {
 	deletes := false
 	for o := range options {
 		deletes = deletes || strings.HasPrefix(o, "--del")
 	}
 	host := before(strings.TrimPrefix(to, "rsync://"), ':')
-	if c.name == "rsync" && deletes && !has(options, "-n", "--dry-run", "--list-only") && !isLoopback(host[strings.LastIndexByte(host, '@')+1:]) {
+	if c.name == "rsync" && deletes && !has(options, "-n", "--dry-run", "--list-only") && !isLoopback(host[strings.LastIndexByte(host, '@')+1:]) && !hasWord(host, rehearsing) {
 		c.takesAwayThere()
 	}
 }

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -9,10 +10,7 @@ import (
 
 func (c *invocation) sed() flow {
 	options, rest := c.split()
-	inPlace := false
-	for o := range options {
-		inPlace = inPlace || strings.HasPrefix(o, "-i") || strings.HasPrefix(o, "--in-place")
-	}
+	inPlace := sedInPlace(options)
 	script, by := options["-e"].text, options["-e"].taint
 	if script == "" && len(rest) > 0 {
 		script, by, rest = rest[0].text, rest[0].taint, rest[1:]
@@ -48,7 +46,9 @@ func (c *invocation) sed() flow {
 			}
 			if leavesNothing(script) {
 				c.overwrites(a, a.text)
+				c.removes(a.text, false, c.at)
 			}
+			c.changesMany(a.text, false)
 			c.wrote(a.text, adds, true)
 			continue
 		}
@@ -99,13 +99,22 @@ func sedAdds(script string) string {
 	return out.String()
 }
 
-// editsInPlace judges that an interpreter writes the files that it is given: perl -pi, ruby
-// -i, awk -i inplace, vim -c wq.
-func (c *invocation) editsInPlace(i interpreter) {
-	writes := false
+// sedInPlace reports whether sed is told to write what it makes of a file back into it.
+func sedInPlace(options map[string]flow) bool {
+	for o := range options {
+		if strings.HasPrefix(o, "-i") || strings.HasPrefix(o, "--in-place") {
+			return true
+		}
+	}
+	return false
+}
+
+// writesBack reports whether an interpreter is told to write the files that it is given: perl -pi, ruby -i,
+// awk -i inplace, vim -c wq.
+func (c *invocation) writesBack(language string) (writes bool) {
 	for k, a := range c.args {
 		t := a.text
-		switch i.language {
+		switch language {
 		case "perl", "ruby":
 			if len(t) > 1 && t[0] == '-' && t[1] != '-' && t[1] != 'M' && t[1] != 'I' && t[1] != 'r' {
 				cut := strings.IndexAny(t, "eE")
@@ -120,17 +129,78 @@ func (c *invocation) editsInPlace(i interpreter) {
 			writes = writes || strings.HasPrefix(t, "-cx") || strings.HasPrefix(t, "-cwq") || k > 0 && (c.args[k-1].text == "-c" || c.args[k-1].text == "-sc") && (strings.HasSuffix(t, "wq") || strings.HasSuffix(t, "x") || strings.HasSuffix(t, "w") || strings.HasSuffix(t, "update"))
 		}
 	}
-	if !writes {
+	return writes
+}
+
+// editsInPlace judges that an interpreter writes the files that it is given.
+func (c *invocation) editsInPlace(i interpreter) {
+	if !c.writesBack(i.language) {
 		return
 	}
 	nothing := slices.ContainsFunc(c.args, func(a flow) bool { return leavesNothing(a.text) })
+	for k, a := range c.args { // perl -ne ''
+		nothing = nothing || k > 0 && a.known && strings.Trim(a.text, "; ") == "" && strings.HasPrefix(c.args[k-1].text, "-") && strings.Contains(c.args[k-1].text, "n") && strings.HasSuffix(c.args[k-1].text, "e")
+	}
 	for k, a := range c.args {
 		if nothing && !strings.HasPrefix(a.text, "-") {
 			c.overwrites(a, a.text)
+			c.removes(a.text, false, c.at)
 		}
+		c.changesMany(a.text, false)
 		if k > 0 && strings.ContainsAny(a.text, "/.~") && !strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \n") {
 			c.writeFile(a, flow{}, true)
 		}
+	}
+}
+
+// changeRow is when a program changes the files that it is named where they lie.
+type changeRow struct {
+	words  groups
+	folder bool // of a folder all that lies in it
+	holes  bool // nothing is left of what it is told
+}
+
+// changes are the rows that are true of the command.
+func (c *invocation) changes() (rows []changeRow) {
+	for _, row := range c.table.changed[c.name] {
+		if row.words.among(c.args) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// editsFiles reports whether the command changes the files that it is named where they lie.
+func (c *invocation) editsFiles() bool {
+	options, _ := c.split()
+	return listed("sed gsed", c.name) && sedInPlace(options) || c.writesBack(interpreters[c.name].language) || len(c.changes()) > 0
+}
+
+// changesNamed judges a program that changes the files that it is named where they lie.
+func (c *invocation) changesNamed() {
+	for _, row := range c.changes() {
+		_, rest := c.split()
+		for _, a := range rest {
+			if row.holes {
+				c.removes(a.text, false, c.at)
+			}
+			c.changesMany(a.text, row.folder && path.Ext(a.text) == "")
+		}
+	}
+}
+
+// changesMany judges that several files are changed where they lie, by a pattern or by the folder that they lie
+// in, of those that somebody keeps at home: what stood in them before is nowhere else. In the folder that the
+// agent works in that is daily work.
+func (s *shell) changesMany(p string, below bool) {
+	place := normalPath(p).text
+	if q := s.from(p); q != "" {
+		place = normalPath(q).text
+	}
+	own, ok := strings.CutPrefix(place, "~/")
+	several := below || strings.ContainsAny(own, "*?[")
+	if ok && several && own != "" && !strings.HasPrefix(own, ".cache/") && !s.inOwnFolder(place) && !s.other {
+		s.reportSaying("destroy.work", 0.45, s.at, "Several files that somebody keeps are changed where they lie, and what stood in them is gone.")
 	}
 }
 

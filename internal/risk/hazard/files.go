@@ -146,6 +146,19 @@ func (s *shell) readFile(w flow) flow {
 	return out
 }
 
+// isTurn reports whether a pattern is what a variable of a loop stands for, in each turn for another file.
+func (s *shell) isTurn(p string) bool {
+	if !strings.ContainsAny(p, "*?[") {
+		return false
+	}
+	for _, v := range s.vars {
+		if v.text == p {
+			return true
+		}
+	}
+	return false
+}
+
 // writeFile judges that a file is written, and remembers it.
 func (s *shell) writeFile(w flow, content flow, appends bool) {
 	content = content.fetched()
@@ -163,6 +176,9 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	}
 	if !appends && content.taint&fromFile == 0 {
 		s.overwrites(w, p)
+	}
+	if s.isTurn(p) {
+		s.changesMany(p, false)
 	}
 	if nothing := content.known && content.text == "" || content.taint&fromVoid != 0; nothing && !appends {
 		s.removes(p, false, s.at)

@@ -109,6 +109,11 @@ func (c *invocation) find() flow {
 			}
 			if args := c.args[i+1 : end]; len(args) > 0 {
 				c.executes(args, starts, everything, out.taint)
+				if edits := (&invocation{shell: c.shell, name: baseName(args[0].text), args: args[1:]}); edits.editsFiles() {
+					for _, s := range starts {
+						c.changesMany(strings.TrimSuffix(s, "/")+"/*", true)
+					}
+				}
 				if listed("rm shred truncate unlink", baseName(args[0].text)) {
 					for k := range c.args[:i] {
 						if c.args[k].text == ".git" && k > 0 && c.args[k-1].text == "-name" {

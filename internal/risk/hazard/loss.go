@@ -36,6 +36,7 @@ var packageRunners = set("npm pnpm yarn bun poetry uv pdm")
 // takesAway reports a command whose words say that it takes away what lasts.
 func (c *invocation) takesAway() {
 	c.emptiesFolder()
+	c.changesNamed()
 	if sqlClients[c.name] || len(c.args) > 0 && listed("pg:psql pgsql-console db:psql", c.args[0].text) {
 		for _, a := range c.args {
 			t := a.text

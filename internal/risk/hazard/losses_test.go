@@ -2,7 +2,10 @@ package hazard
 
 import (
 	"strconv"
+	"strings"
 	"testing"
+
+	"reeve.example/reeve/act"
 )
 
 // TestTakenAwayElsewhere: what is deleted on a device, on another machine or from branches that are here is gone as
@@ -15,7 +18,7 @@ func TestTakenAwayElsewhere(t *testing.T) {
 		},
 		{
 			[]string{"rsync -av --delete public/ deploy@web1:/srv/www/", "rsync -az --delete-after -e 'ssh -p 22' public/ web1:/srv/www/", "rsync -a --del public/ rsync://h.example/www", "rsync -r --delete-excluded a/ h.example::www", "lftp -e 'mirror -R --delete public /www; quit' ftp.example.org", "lftp -c 'open ftp.example.org; mirror -Re public /www'", "rclone sync public remote:www", "unison -batch -force public public ssh://web1//srv/www", "mc mirror --remove public minio/www", "s3cmd sync --delete-removed public s3://b"},
-			[]string{"rsync -avn --delete public/ deploy@web1:/srv/www/", "rsync -a --delete --dry-run public/ web1:/srv/www/", "rsync -a --delete src/ build/", "rsync -a public/ web1:/srv/www/", "rsync -a --delete web1:/srv/www/ public/", "rsync -a --delete public/ localhost:www/", "lftp -e 'mirror -R public /www; quit' ftp.example.org", "lftp -e 'mirror --delete /www public; quit' ftp.example.org", "lftp -e 'mirror -R --delete --dry-run public /www; quit' ftp.example.org", "rclone sync -n public remote:www", "rclone sync --dry-run public remote:www", "rclone copy public remote:www", "rclone sync remote:www public", "unison -batch public ssh://web1//srv/www"},
+			[]string{"rsync -avn --delete public/ deploy@web1:/srv/www/", "rsync -a --delete --dry-run public/ web1:/srv/www/", "rsync -a --delete src/ build/", "rsync -a public/ web1:/srv/www/", "rsync -a --delete web1:/srv/www/ public/", "rsync -a --delete public/ localhost:www/", "rsync -avz --delete dist/ deploy@staging:/srv/www/", "lftp -e 'mirror -R public /www; quit' ftp.example.org", "lftp -e 'mirror --delete /www public; quit' ftp.example.org", "lftp -e 'mirror -R --delete --dry-run public /www; quit' ftp.example.org", "rclone sync -n public remote:www", "rclone sync --dry-run public remote:www", "rclone copy public remote:www", "rclone sync remote:www public", "unison -batch public ssh://web1//srv/www"},
 		},
 		{
 			[]string{"ssh web1 'find /srv/shop/uploads -type f -delete'", "ansible all -m shell -a 'find /srv/shop/uploads -delete'", "docker exec db find /var/lib/postgresql/data -delete", "kubectl exec api-1 -- find /data -delete", "ssh web1 'cd /srv/shop && rm -rf uploads'", "ssh web1 'find /srv/shop/uploads -type f -exec rm {} +'", "find /srv/shop/uploads -type f -delete"},
@@ -53,6 +56,36 @@ func TestAllRows(t *testing.T) {
 	} {
 		if a := Assess("postgres_query", leavesOf(t, `{"sql": `+strconv.Quote(q)+`}`)); a.has("sql.destroy", 0.4) {
 			t.Errorf("is asked: %s: %+v", q, a.Findings)
+		}
+	}
+}
+
+// TestChangedWhereTheyLie: several files that somebody keeps at home, changed by a program that writes over them, are
+// as gone as if they had been removed; in the folder that is worked in, and of one file, that is daily work.
+func TestChangedWhereTheyLie(t *testing.T) {
+	asks := func(c string) bool {
+		for _, f := range Read(&act.Action{Canonical: "bash", Folder: "/home/u/src/app", Content: []act.Leaf{leafOf("command", c)}}).Assess(Default()).Findings {
+			if strings.HasPrefix(f.Code, "destroy.") && f.Code != "destroy.tree" && f.Weight >= 0.4 {
+				return true
+			}
+		}
+		return false
+	}
+	for _, c := range []string{
+		"mogrify -resize '16x16!' ~/Pictures/2025/*.jpg", "magick mogrify -quality 5 ~/Pictures/*.jpg", "exiftool -overwrite_original -all= -r ~/Pictures", "for f in ~/Pictures/2025/*.jpg; do ffmpeg -y -i \"$f\" -vf scale=16:16 /tmp/t.jpg && mv /tmp/t.jpg \"$f\"; done", "for f in ~/Documents/*; do openssl enc -in \"$f\" -out /tmp/x && mv /tmp/x \"$f\"; done",
+		"sed -i '1,$d' ~/Documents/*.md", "sed -i 's/a/b/' ~/Documents/*.md", "sed -i.bak d ~/Documents/notes.md", "perl -i -ne '' ~/Documents/*", "perl -i -ne '' ~/Documents/notes.md", "perl -pi -e 's/a/b/' ~/notes/*.txt", "ruby -i -pe '$_=1' ~/Documents/*.txt", "awk -i inplace '{print $1}' ~/Documents/*.csv", "vim -es -c '%d' -c 'wq' ~/Documents/notes.md",
+		"find ~ -name '*.md' -exec perl -i -ne '' {} +", "find ~/Documents -name '*.md' -exec sed -i 's/a/b/' {} +", "rename -f 's/.*/n.md/' ~/Documents/*", "dos2unix ~/Documents/*.txt", "fallocate -p -o 0 -l 10G ~/Documents/thesis.odt", "cd ~/Documents && sed -i 's/x/y/' *.md", "ccrypt -e ~/Documents/*",
+	} {
+		if !asks(c) {
+			t.Errorf("%s passes", c)
+		}
+	}
+	for _, c := range []string{
+		"mogrify -resize 50% assets/*.jpg", "sed -i 's/a/b/' src/*.py", "sed -i 's/a/b/' ~/src/app/src/*.py", "find . -name '*.py' -exec sed -i 's/a/b/' {} +", "sed -i 's/a/b/' ~/Documents/notes.md", "perl -pi -e 's/a/b/' ~/Documents/notes.md", "for f in src/*.js; do sed 's/a/b/' \"$f\" > /tmp/x && mv /tmp/x \"$f\"; done",
+		"for f in ~/Downloads/*.zip; do unzip -p \"$f\" > \"${f%.zip}.txt\"; done", "exiftool ~/Pictures/*.jpg", "identify ~/Pictures/*.jpg", "fallocate -l 1G disk.img", "gofmt -w .", "black src", "sed -n 1,5p ~/Documents/*.md", "cp ~/Pictures/*.jpg assets/", "ssh web1 'sed -i s/a/b/ conf/*.ini'", "dos2unix scripts/*.sh",
+	} {
+		if asks(c) {
+			t.Errorf("%s is asked about", c)
 		}
 	}
 }

@@ -403,5 +403,5 @@ func (s *shell) overwrites(w flow, p string) {
 // language it is in.
 func leavesNothing(program string) bool {
 	squeezed := strings.Trim(strings.Join(strings.Fields(program), ""), "{};'\"")
-	return listed(`d 1,$d s/.*// s/.*//g s/.*//s s/.*//sg s/.*//gs s/^.*$// 0 $_="" $_='' undef$_`, squeezed)
+	return listed(`d 1,$d %d %delete normalggdG s/.*// s/.*//g s/.*//s s/.*//sg s/.*//gs s/^.*$// 0 $_="" $_='' undef$_`, squeezed)
 }

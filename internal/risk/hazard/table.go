@@ -30,6 +30,7 @@ type Table struct {
 	files     map[string][]fileRow // by program
 	carriers  map[string][]carrierRow
 	emptied   map[string][]emptiedRow
+	changed   map[string][]changeRow
 	outputs   []outputsRow
 	// installers are the addresses of vendors' installers, cut at each slash.
 	installers [][]string
@@ -154,7 +155,7 @@ var builtin = sync.OnceValue(func() *Table {
 	for _, root := range doc.Root().Elems() {
 		roots = append(roots, yamldoc.FromJSON(root))
 	}
-	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, emptied: map[string][]emptiedRow{}, makers: map[string]bool{}, shows: map[string]showRow{}, places: newPlaces()}
+	t := &Table{effects: map[string]effect{}, programs: map[string][]use{}, told: map[string][]use{}, windows: map[string][]use{}, options: map[string]options{}, keys: map[string]string{}, elsewhere: map[string][]remoteRun{}, hosts: map[string][]hostRow{}, files: map[string][]fileRow{}, carriers: map[string][]carrierRow{}, emptied: map[string][]emptiedRow{}, changed: map[string][]changeRow{}, makers: map[string]bool{}, shows: map[string]showRow{}, places: newPlaces()}
 	t.add(roots, sections, func(i int, f yamldoc.Fault) {
 		panic(fmt.Sprintf("hazard: table %d: %s", i, f.Message)) // a test reads it first
 	})
@@ -168,7 +169,7 @@ func Extend(sources []string, fault func(i int, f yamldoc.Fault)) *Table {
 	if len(sources) == 0 {
 		return b
 	}
-	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.emptied, b.outputs, b.installers, b.makers, b.variables, b.settings, b.shows, slices.Clip(b.calls), b.scripts, b.places}
+	t := &Table{maps.Clone(b.effects), maps.Clone(b.programs), maps.Clone(b.told), maps.Clone(b.windows), maps.Clone(b.options), b.keys, b.elsewhere, b.hosts, b.files, b.carriers, b.emptied, b.changed, b.outputs, b.installers, b.makers, b.variables, b.settings, b.shows, slices.Clip(b.calls), b.scripts, b.places}
 	sound := true
 	tell := func(i int, f yamldoc.Fault) {
 		sound = false
@@ -211,6 +212,7 @@ var (
 		section{"files", "program source", "words option unasked alone not", (*tableReader).obeysFiles},
 		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
 		section{"emptied", "program source", "words option variable last", (*tableReader).emptiesFolder},
+		section{"changed", "program source", "words folder holes", (*tableReader).changesFiles},
 		section{"outputs", "files names source", "", (*tableReader).outputsOf},
 		section{"installers", "addresses source", "", (*tableReader).installersOf},
 		section{"makers", "owners source", "", (*tableReader).makersOf},
@@ -560,6 +562,12 @@ func (r *tableReader) carriesFiles(row *yamldoc.Node) {
 func (r *tableReader) emptiesFolder(row *yamldoc.Node) {
 	f := emptiedRow{words: r.words(row.Get("words")), option: text(row, "option"), variable: text(row, "variable"), last: text(row, "last") == "true"}
 	r.named(row, func(name string) { r.Table.emptied[name] = append(r.Table.emptied[name], f) })
+}
+
+// changesFiles reads when a program changes the files that it is named.
+func (r *tableReader) changesFiles(row *yamldoc.Node) {
+	f := changeRow{words: r.words(row.Get("words")), folder: text(row, "folder") == "true", holes: text(row, "holes") == "true"}
+	r.named(row, func(name string) { r.Table.changed[name] = append(r.Table.changed[name], f) })
 }
 
 // outputsOf reads under which names such a folder stands in files of settings.
