@@ -451,7 +451,7 @@ readers, as of a message, and the content of the same file may be others), nothi
 with the files that it runs unchanged. A command has to be readable whole, and is the same
 only in the same folder. What the policy denies, no agreement lets through.`
 		c.Example = `  reeve approvals approve mqg3y2k7c5d4n8ab
-  reeve approvals approve 0-1205          # by the decision that was held
+  reeve approvals approve 0-1205
   reeve approvals approve mqg3y2k7c5d4n8ab --for session
   reeve approvals approve mqg3y2k7c5d4n8ab --until 7d --note 'The release week.'
   reeve approvals approve mqg3y2k7c5d4n8ab --change amount=25 --change to='Birch Ltd'`
