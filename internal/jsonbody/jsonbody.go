@@ -78,11 +78,16 @@ func formOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return formOf(t.Elem())
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 { // bytes travel as a string
+			return "a text"
+		}
+		return "a list"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.String:
 		return "a text"
-	case reflect.Slice, reflect.Array:
+	case reflect.Array:
 		return "a list"
 	case reflect.Struct, reflect.Map:
 		return "an object"

@@ -1236,7 +1236,7 @@ func TestQuestions(t *testing.T) {
 		{judgePath, `{"message":"` + ping + `","server":"s","from":"user"}`, 400, "comes from the client or the server"},
 		{judgePath, `{"message":"{}","server":"` + strings.Repeat("x", 5000) + `"}`, 400, "longer than"},
 		{judgePath, `{"message":"{\"a\":1,\"a\":2}","server":"s"}`, 400, "not acceptable JSON"},
-		{judgePath, `{"message":{},"server":"s"}`, 400, "given as a string"},
+		{judgePath, `{"message":{},"server":"s"}`, 400, "is a text"},
 		{judgePath, `{"message":"{}","server":"s","effect":"allow"}`, 400, ""},
 		{judgePath, `{`, 400, ""},
 		{toolsPath, `{"server":"s","pin":"never","definitions":[]}`, 400, "no way to pin"},

@@ -597,7 +597,7 @@ func (s *shell) givesKeys(p string) {
 // composedMounts are what the services of a text for Compose are given of this machine, and what their images are
 // built from.
 func composedMounts(text string) (from []string) {
-	if len(text) > 256<<10 {
+	if len(text) > 256<<10 || !strings.Contains(text, "services") {
 		return nil
 	}
 	root := yamldoc.Read(text, func(yamldoc.Fault) {})
