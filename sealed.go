@@ -196,8 +196,13 @@ func (c *Config) CheckRows(ctx context.Context, s store.Store, all bool) (proble
 		}
 		return nil
 	})
-	if errors.Is(err, ledger.ErrUnsealed) {
-		return nil, true, nil
+	if errors.Is(err, ledger.ErrUnsealed) { // an earlier version's database, or one that was made to look so
+		said, err := saysSealed(ctx, s)
+		if err != nil || !said {
+			return nil, err == nil, err
+		}
+		add("The records say that what lies beside the ledger (approvals, agents, API keys) was sealed, and the database has no place for seals any more: all of it was taken away, or could be forged.")
+		return problems, false, nil
 	}
 	if err != nil {
 		return nil, false, err

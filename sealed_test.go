@@ -271,6 +271,38 @@ func TestThreat29Verify(t *testing.T) {
 	}
 }
 
+// TestThreat29Lowered: a database of which somebody makes one of an earlier version, when seals were not there
+// yet, is not verified as such where the ledger says that it was sealed.
+func TestThreat29Lowered(t *testing.T) {
+	for name, attack := range map[string][]string{
+		"columns": {`ALTER TABLE item DROP COLUMN seal`, `UPDATE schema_version SET version = version - 5`},
+		"items":   {`DROP TABLE item`, `UPDATE schema_version SET version = version - 5`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			databases(t, func(t *testing.T, d *database) {
+				d.create("agent", identity.Agent)
+				if err := d.node.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if d.url != "" {
+					attack = []string{attack[0] + " CASCADE", attack[1]}
+				}
+				d.exec(attack...)
+				if d.url != "" { // it is not read at all
+					if s, err := OpenReader(t.Context(), d.config()); err == nil {
+						s.Close()
+						t.Error("it is read")
+					}
+					return
+				}
+				if p := d.problems(); !strings.Contains(p, "taken away") {
+					t.Errorf("got %q", p)
+				}
+			})
+		})
+	}
+}
+
 // TestThreat29Replicas: nodes that share a database believe each other's rows, and none of what
 // somebody else writes there.
 func TestThreat29Replicas(t *testing.T) {
