@@ -64,6 +64,8 @@ type Answer struct {
 	Decision string `json:"decision,omitzero"`
 	// Approval is what people are asked under, when the effect is escalate.
 	Approval string `json:"approval,omitzero"`
+	// Conditions are what who reads the message should be told of it, when it passes.
+	Conditions []string `json:"conditions,omitzero"`
 }
 
 // Text is a message in JSON that travels inside of JSON as a string, so that it
@@ -244,6 +246,9 @@ func answerOf(d *act.Decision, modified []byte) *Answer {
 	}
 	if a.Why == "" && d.Effect <= act.Escalate {
 		a.Why = "The policy does not allow this."
+	}
+	if d.Effect > act.Escalate {
+		a.Conditions = d.Conditions
 	}
 	if h := d.Approval; h != nil && d.Effect == act.Escalate && h.State == string(approval.Held) {
 		a.Approval = h.ID

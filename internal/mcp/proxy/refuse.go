@@ -85,6 +85,53 @@ func toolResult(id, text string, details []byte) []byte {
 	return append(b, `}}`...)
 }
 
+// heeded is a result with what its reader should be told of it: in a tool's result as its first text, which
+// models read, and of any other for the program that takes it. What is no result stays as it is.
+func heeded(raw []byte, method string, conditions []string) []byte {
+	if len(conditions) == 0 {
+		return raw
+	}
+	doc, err := rawjson.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	result := doc.Root().Get("result")
+	if !result.Exists() || result.Kind() != rawjson.Object {
+		return raw
+	}
+	at, text := result, []byte(nil)
+	if content := result.Get("content"); method == "tools/call" && content.Kind() == rawjson.Array {
+		note := rawjson.AppendString([]byte(`{"type":"text","text":`), "reeve, the guardian of these tools: "+strings.Join(conditions, " "))
+		at, text = content, begun(content, append(note, '}'))
+	} else {
+		told := rawjson.AppendStrings([]byte(`"reeve/conditions":`), conditions)
+		switch meta := result.Get("_meta"); {
+		case !meta.Exists():
+			text = begun(result, append(append([]byte(`"_meta":{`), told...), '}'))
+		case meta.Kind() != rawjson.Object:
+			return raw
+		case meta.Get("reeve/conditions").Exists(): // the server's own, which is no word of the guardian's
+			at, text = meta.Get("reeve/conditions"), rawjson.AppendStrings(nil, conditions)
+		default:
+			at, text = meta, begun(meta, told)
+		}
+	}
+	if said, err := doc.Splice([]rawjson.Replacement{{At: at, With: text}}); err == nil {
+		return said
+	}
+	return raw
+}
+
+// begun is a list or an object with one more part before all others.
+func begun(v rawjson.Value, part []byte) []byte {
+	raw := v.Raw()
+	b := append([]byte{raw[0]}, part...)
+	if v.Len() > 0 {
+		b = append(b, ',')
+	}
+	return append(b, raw[1:]...)
+}
+
 // whyNot is what a model or a person is told: why, and what to do instead.
 func whyNot(a *Answer, err error) string {
 	if err != nil || a == nil {

@@ -293,6 +293,9 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 	a, err := s.judge(ctx, q)
 	const done = "It has been done, but what it gave is withheld."
 	on = passed(m, a, err, func() []byte { return denial(m.id, c.method, a, err, done) })
+	if on != nil && err == nil {
+		on = heeded(on, c.method, a.Conditions)
+	}
 	if c.method == "tools/list" && !c.part && on != nil {
 		on = s.tools.withStandIn(on)
 	}
