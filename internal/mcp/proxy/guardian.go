@@ -177,7 +177,7 @@ func (q *Question) check() error {
 
 // refusalCodes are those of what a proxy itself refuses. Records name no others
 // for it, whoever asks.
-var refusalCodes = []string{"mcp.unnamed", "mcp.unlisted", "mcp.tool_held", "mcp.tool_refused", act.CodeAmbiguous}
+var refusalCodes = []string{"mcp.unnamed", "mcp.unlisted", "mcp.tool_held", "mcp.tool_refused", "mcp.address", act.CodeAmbiguous}
 
 // toolsRule is the name under which records have a proxy's refusals.
 const toolsRule = "mcp.tools"

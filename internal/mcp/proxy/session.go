@@ -290,6 +290,7 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 	}
 	q := s.question(m, act.FromServer)
 	q.answers(c)
+	q.Refusals = badAddresses(m.root().Get("error"))
 	a, err := s.judge(ctx, q)
 	const done = "It has been done, but what it gave is withheld."
 	on = passed(m, a, err, func() []byte { return denial(m.id, c.method, a, err, done) })
@@ -337,6 +338,9 @@ func (s *session) inputs(ctx context.Context, raw []byte, pointer string, denial
 		}
 		q := s.question(m, from)
 		q.Session = "" // its ids are not those of the session's requests
+		if from == act.FromServer {
+			q.Refusals = badAddress(what)
+		}
 		if part == "result" {
 			q.Method = answersTo(v)
 		}
@@ -380,7 +384,7 @@ func answersTo(v rawjson.Value) string {
 func (s *session) serverRequest(ctx context.Context, m *message) (on, back []byte) {
 	c := &call{method: m.method}
 	q := s.question(m, act.FromServer)
-	q.Routine = routine[m.method]
+	q.Routine, q.Refusals = routine[m.method], badAddress(m.root().Get("params"))
 	if fault := s.open(s.asks, m.key, c, q.Routine); fault != "" {
 		return nil, errorAnswer(m.id, codeInvalid, fault, nil)
 	}
