@@ -431,6 +431,7 @@ func (e *evaluation) runsWritten() {
 		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
 		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads in %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
 		{e.hazards.Altered, e.wroteTo, "shell.written_run", "The call runs what a filter makes of %.80q, which this session wrote: what that will be nobody can read."},
+		{e.hazards.Later, e.graveWritten, "persist.setting", "The call has a program of somebody's run %.80q later, which this session wrote, and which would do what hardly anybody wants."},
 		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address that only foreign text has named, or where people do not keep their repositories."},
 	} {
 		for _, name := range of.names {
@@ -465,6 +466,15 @@ func (e *evaluation) ranWritten() func(name string) float64 {
 		}
 		return mayDo
 	}
+}
+
+// graveWritten is how grave it is that settings name a file which the session wrote, where running that is
+// grave.
+func (e *evaluation) graveWritten(name string) float64 {
+	if e.in.Session.Written == nil || e.in.Session.Written(name) < hazard.Grave {
+		return 0
+	}
+	return mayDo
 }
 
 // mayDo is how grave it is that a program is given a file which it may obey: somebody is asked.

@@ -95,6 +95,8 @@ type Assessment struct {
 	// sends something; Kept those into which it puts what a secret place holds, and Copied what
 	// gets its content from which other file: a later call knows these by their names alone.
 	Sent, Kept []string
+	// Later are the files, by their names, that settings which the call writes have run, as Ran has them.
+	Later []string
 	// Pushed are the remotes, as RemoteName calls them, to which the call pushes.
 	Pushed []string
 	Copied [][2]string
@@ -233,6 +235,7 @@ type running struct {
 	named     []string // what the words of the commands name
 	namedIn   []string // the names of the folders of those
 	obeyed    []string // files by which programs are told what to run
+	later     []string // files that settings which were written have run
 	readFrom  []string // files that were read, and could be what an interpreter is fed
 	dynamic   bool     // code is run that is read, or put together, when it runs
 	altersRun bool     // what is run is the text of a file that a filter has changed
@@ -376,6 +379,7 @@ func (a *assessor) assessment() Assessment {
 			all.Ran = noted(all.Ran, pair[0])
 		}
 	}
+	all.Later = a.later
 	all.Tunnels, all.Strays = a.tunnels, a.strayed
 	if a.lingers {
 		all.Awaited = append(slices.Clip(all.Ran), all.Fed...)

@@ -90,7 +90,7 @@ func sedAdds(script string) string {
 				if end := closing(with, mark); end >= 0 {
 					with = with[:end]
 				}
-				out.WriteString(strings.ReplaceAll(with, `\`+mark, mark) + "\n")
+				out.WriteString(strings.NewReplacer(`\\`, `\`, `\`+mark, mark).Replace(with) + "\n")
 			}
 		case line[0] == 'r' || line[0] == 'w' || line[0] == 'e':
 			out.WriteString(line + "\n")

@@ -538,6 +538,7 @@ var codeTakers = map[string]struct{ behind, options, language string }{
 	"freecadcmd":      {"", "-c", "python"},
 	"gimp":            {"", "-b --batch", "python"},
 	"kpython":         {"", "-c", "python"},
+	"pylint":          {"", "--init-hook", "python"},
 	"mongosh":         {"", "--eval", "js"},
 	"mongo":           {"", "--eval", "js"},
 	"rails":           {"runner r console c", "runner r", "ruby"},

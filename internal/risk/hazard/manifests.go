@@ -20,12 +20,19 @@ type manifestKind struct {
 	within  *lazyregexp.Regexp
 	sources *lazyregexp.Regexp
 	keys    string // or the keys behind which one stands, in lower case, separated by spaces
+	before  string // what makes an address of a source, which names only whose it is
+	bare    bool   // a host that is put into the file by itself is a part of its source
 	tools   bool   // what comes from there is run as it is: whose it is counts, and not who keeps it
 }
 
 var manifestKinds = []manifestKind{
 	// Programs that are run as they come.
-	{files: "gradle-wrapper.properties maven-wrapper.properties .pre-commit-config.yaml .pre-commit-config.yml .yarnrc.yml", sources: anyAddress, tools: true},
+	{files: "gradle-wrapper.properties maven-wrapper.properties", sources: anyAddress, bare: true, tools: true},
+	{files: ".bazelversion", sources: lazyregexp.New(`(?m)^[ \t]*([A-Za-z][\w-]*)/[\w.]`), before: "github:", tools: true},
+	{files: ".bazeliskrc", sources: lazyregexp.New(`(?m)^[ \t]*USE_BAZEL_VERSION[ \t]*=[ \t]*([A-Za-z][\w-]*)/[\w.]`), before: "github:", tools: true},
+	{files: ".puppeteerrc .puppeteerrc.json .puppeteerrc.cjs .puppeteerrc.js .puppeteerrc.ts puppeteer.config.js puppeteer.config.cjs puppeteer.config.ts", keys: "downloadbaseurl baseurl"},
+	{files: "package.json electron-builder.yml electron-builder.yaml electron-builder.json electron-builder.json5 electron-builder.js forge.config.js forge.config.ts", keys: "mirror electron_mirror"},
+	{files: ".pre-commit-config.yaml .pre-commit-config.yml .yarnrc.yml", sources: anyAddress, tools: true},
 	{files: "lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml", keys: "git_url giturl", tools: true},
 	{files: "package.json", sources: lazyregexp.New(`"packageManager"\s*:\s*"[\w@./-]+?@(https?://[^"\s]+)"`), tools: true},
 	{files: ".tflint.hcl", sources: lazyregexp.New(`\bsource\s*=\s*"([\w.-]+\.[\w-]+/[^"\n]+)"`), tools: true},
@@ -71,6 +78,9 @@ var manifestKinds = []manifestKind{
 // anyAddress is an address wherever it stands, outside of comments.
 var anyAddress = lazyregexp.New(`([a-z][a-z+]*://[^\s"'<>,;)\]}]+|git@[\w.-]+:[^\s"'<>,;)\]}]+)`)
 
+// plainHost is a host, and what may stand behind it, without a scheme.
+var plainHost = lazyregexp.New(`^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(?:/\S*)?$`)
+
 // keyedAddress is a key and the address that stands behind it, in any of the forms of settings.
 var keyedAddress = lazyregexp.New(`(?i)(?:^|[^\w.-])["']?([\w.-]+)["']?\s*(?:=>|[:=\s])\s*(?:[>|][-+]?\s+)?[\[{(\s]*["']?([a-z][a-z0-9+:]*://[^\s"'<>,;)\]}]+|git@[\w.-]+:[^\s"'<>,;)\]}]+)`)
 
@@ -84,8 +94,15 @@ func (k *manifestKind) addressesIn(text string) (sources []string) {
 		}
 		return sources
 	}
+	if host := strings.TrimSpace(text); k.bare && plainHost.MatchString(host) && !listed(".zip .jar .gz .sha256", path.Ext(before(host, '/'))) {
+		sources = append(sources, "https://"+host)
+	}
 	for _, m := range k.sources.FindAllStringSubmatch(text, maxSources) {
-		sources = append(sources, m[1:]...)
+		for _, source := range m[1:] {
+			if source != "" {
+				sources = append(sources, k.before+source)
+			}
+		}
 	}
 	return sources
 }

@@ -152,7 +152,9 @@ func trimAddress(s string) string {
 func (s *shell) reachedBy(name, value string) {
 	for i := range s.table.variables {
 		row := &s.table.variables[i]
-		if row.host && slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) }) {
+		if row.host && slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool {
+			return wild(pattern, name) || row.parts && wild(pattern, strings.ToUpper(name))
+		}) {
 			s.tellsHosts(value)
 			if row.code && slices.ContainsFunc(addressIn.FindAllString(value, 8), stranger) {
 				s.report("code.foreign", 0, s.at)

@@ -24,6 +24,7 @@ type settingsFile struct {
 	// anywhere says that a name may stand anywhere in a line, and not only where that begins.
 	anywhere bool
 	code     string   // the language that the file is a program of
+	in       string   // the language of what is run; empty for a command
 	quoted   bool     // what stands in quotes may be typed, or handed on to be run
 	loads    []string // patterns of names of settings that say which file is loaded
 	urls     []string // parts of the names of settings that say whom something is fetched from, or sent to
@@ -62,6 +63,7 @@ func (a *assessor) settings(file, text string, at span) {
 	a.packagesFrom(file, text, at)
 	a.namesOutputs(file, text, at)
 	a.sendsAgentsElsewhere(file, text, at)
+	a.takesPartsFrom(file, text, at)
 	s := a.table.startedBy(file)
 	if s == nil || text == "" || a.depth > maxDepth/2 || len(text) > maxNestedText || !a.spend(len(text)) {
 		return
@@ -103,6 +105,8 @@ func (a *assessor) settings(file, text string, at span) {
 	if s.alone && slices.ContainsFunc(commands, speaksOut) {
 		a.report("persist.setting", 0, at)
 	}
+	ran := len(a.runFiles)
+	defer func() { a.later = append(a.later, a.runFiles[min(ran, len(a.runFiles)):]...) }()
 	a.kept(0.97, graveInside, func() {
 		if s.script {
 			a.command(text, &at)
@@ -112,6 +116,10 @@ func (a *assessor) settings(file, text string, at span) {
 			a.code(strings.TrimSuffix(s.code, "any"), text, at, false)
 		}
 		for _, command := range commands {
+			if s.in != "" {
+				a.code(s.in, command, at, false)
+				continue
+			}
 			a.command(command, &at)
 			for _, inner := range commandsIn(command) {
 				if inner != command {
@@ -205,6 +213,8 @@ var settingFiles = map[string]struct{ file, before string }{
 
 // sets judges that a program is told to change its settings as the line that it writes then.
 func (c *invocation) sets() {
+	c.setsPackage()
+	c.setsLogin()
 	kept, ok := settingFiles[c.name]
 	if !ok || len(c.args) < 3 || c.args[0].text+" "+c.args[1].text != kept.before {
 		return
@@ -221,6 +231,36 @@ func (c *invocation) sets() {
 			line += "=" + rest[i].text
 		}
 		c.settings(kept.file, strings.TrimPrefix(line, "global."), c.at)
+	}
+}
+
+// setsPackage judges that a package's file is changed by words: npm pkg set scripts.postinstall=….
+func (c *invocation) setsPackage() {
+	if !runsOfPackages[c.name] || len(c.args) < 3 || c.args[0].text != "pkg" || c.args[1].text != "set" {
+		return
+	}
+	for _, a := range c.args[2:] {
+		key, value, ok := strings.Cut(a.text, "=")
+		if !ok || strings.HasPrefix(key, "-") {
+			continue
+		}
+		parts := strings.FieldsFunc(key, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+		text := string(rawjson.Quote(strings.Trim(value, `"`)))
+		for i := len(parts) - 1; i >= 0 && i < 8; i-- {
+			text = "{" + string(rawjson.Quote(parts[i])) + ": " + text + "}"
+		}
+		c.settings("package.json", text, c.at)
+	}
+}
+
+// setsLogin judges that a client of a cluster is told the program that logs it in, as what stands in its
+// settings then.
+func (c *invocation) setsLogin() {
+	if !listed("kubectl oc", c.name) || !c.names("set-credentials") {
+		return
+	}
+	if words := append(c.valuesOf("--exec-command"), c.valuesOf("--exec-arg")...); len(words) > 0 {
+		c.settings(".kube/config", "command: "+string(rawjson.Quote(quotedWords(words)))+"\n", c.at)
 	}
 }
 
@@ -397,7 +437,7 @@ func (s *settingsFile) ofLeaves(n *nest, add func(string)) {
 		}
 		words := []string{l.Text}
 		for _, m := range n.leaves {
-			if p, _ := splitPointer(m.Pointer); p == parent+"/args" {
+			if p, _ := splitPointer(m.Pointer); p == parent+"/args" || p == parent+"/arguments" {
 				words = append(words, m.Text)
 			}
 		}

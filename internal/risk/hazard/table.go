@@ -107,6 +107,7 @@ type variableRow struct {
 	weight float64
 	host   bool // it holds a host that programs speak to
 	code   bool // and from which they take code, or what they are told
+	parts  bool // and that is parts of themselves, which they run as they come
 	own    bool // it names somebody's settings, wherever these lie
 }
 
@@ -217,7 +218,7 @@ var (
 		section{"installers", "addresses source", "", (*tableReader).installersOf},
 		section{"makers", "owners source", "", (*tableReader).makersOf},
 		section{"variables", "variable source", "value effect weight host fetches own", (*tableReader).variable},
-		section{"settings", "files source", "names script markers builds anywhere code quoted loads urls alone", (*tableReader).settingsOf},
+		section{"settings", "files source", "names script markers builds anywhere code in quoted loads urls alone", (*tableReader).settingsOf},
 		section{"shows", "program verbs source", "under words", (*tableReader).onlyShows},
 		section{"scripts", "holds effect source", "weight", (*tableReader).script},
 		section{"places", "paths", "reads read writes write", (*tableReader).place},
@@ -594,13 +595,13 @@ func (r *tableReader) makersOf(row *yamldoc.Node) {
 
 // variable reads what a variable has a program run.
 func (r *tableReader) variable(row *yamldoc.Node) {
-	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true", code: text(row, "fetches") == "code", own: text(row, "own") == "true"})
+	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true", code: text(row, "fetches") != "", parts: text(row, "fetches") == "tool", own: text(row, "own") == "true"})
 }
 
 // settingsOf reads which settings of a file are run.
 func (r *tableReader) settingsOf(row *yamldoc.Node) {
 	s := settingsFile{script: text(row, "script") == "true", markers: text(row, "markers") == "true", builds: text(row, "builds") == "true",
-		anywhere: text(row, "anywhere") == "true", code: text(row, "code"), quoted: text(row, "quoted") == "true", alone: text(row, "alone") == "true",
+		anywhere: text(row, "anywhere") == "true", code: text(row, "code"), in: text(row, "in"), quoted: text(row, "quoted") == "true", alone: text(row, "alone") == "true",
 		loads: strings.Fields(text(row, "loads")), urls: strings.Fields(text(row, "urls"))}
 	for file := range strings.FieldsSeq(text(row, "files")) {
 		s.files = append(s.files, strings.Split(strings.ToLower(file), "/"))

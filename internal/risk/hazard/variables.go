@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -198,6 +199,32 @@ func (c *invocation) setsForLater() {
 
 // editsInPlace are options by which a file is edited where it lies.
 var editsInPlace = lazyregexp.New(`^-\w*i|^--in-place`)
+
+// partSet is a variable, or a setting of such a name, that a text sets to an address.
+var partSet = lazyregexp.New(`(?m)(?:^|[\s"'{,;(])([A-Za-z][A-Za-z0-9_]{5,})["']?[ \t]*[=: \t][ \t]*["']?(https?://[^\s"',;}]+)`)
+
+// takesPartsFrom judges that a file of settings says where a program takes parts of itself from, and that
+// this is nobody from whom everybody does.
+func (a *assessor) takesPartsFrom(file, text string, at span) {
+	end := strings.ToLower(path.Ext(file))
+	if len(text) > maxNestedText || listed(".md .mdx .txt .rst .adoc .html", end) || sourceEnds[end] {
+		return
+	}
+	for _, m := range partSet.FindAllStringSubmatch(text, maxNamed) {
+		if a.table.namesParts(m[1]) && stranger(m[2]) {
+			a.reportSaying("code.foreign", 0, at, fmt.Sprintf("%.60q says that a program takes parts of itself from %.100q, which is no usual place for them.", path.Base(slashed(file)), m[2]))
+			return
+		}
+	}
+}
+
+// namesParts reports whether a variable says where a program takes parts of itself from.
+func (t *Table) namesParts(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(t.variables, func(row variableRow) bool {
+		return row.parts && slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) })
+	})
+}
 
 // sourceEnds are the ends of files that are programs.
 var sourceEnds = set(".go .py .js .mjs .cjs .ts .tsx .jsx .rs .c .h .cc .cpp .java .kt .cs .rb .php .swift .scala .lua .pl .ex .exs .zig .nim .dart .hs .ml .clj .r .jl .sql")
