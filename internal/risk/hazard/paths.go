@@ -35,7 +35,7 @@ type placeRule struct {
 // match a path without comparing it with all of them. The first that matches counts.
 type places struct {
 	rules       []placeRule
-	first, name map[string][]int // by the pattern's first part, by its whole name
+	first, name map[string][]int // by the pattern's first name, or its first two; by its whole name
 	other       []int
 	above       map[string]bool // folders of a home in which, deeper, keys and passwords lie
 	heads       map[string]bool // the first names of all that lies in a home
@@ -66,6 +66,9 @@ func (p *places) add(patterns string, is place) {
 			if head := r.parts[0]; head[0] == '.' || strings.ContainsAny(head, "*?") {
 				p.other = append(p.other, n)
 			} else {
+				if len(r.parts) > 1 && !strings.ContainsAny(r.parts[1], "*?") { // hundreds begin with ~ and with etc
+					head += "/" + r.parts[1]
+				}
 				p.first[head] = append(p.first[head], n)
 			}
 		case strings.ContainsAny(low, "*?"):
@@ -141,6 +144,9 @@ func (all *places) of(parts []string, absolute bool) place {
 	}
 	if absolute {
 		look(all.first[parts[0]])
+		if len(parts) > 1 {
+			look(all.first[parts[0]+"/"+parts[1]])
+		}
 	}
 	look(all.name[parts[len(parts)-1]])
 	look(all.other)

@@ -3,6 +3,7 @@ package hazard
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,32 @@ func TestHomesAnywhere(t *testing.T) {
 	} {
 		if got := normalPath(path).text; got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+// TestPlacesByName: a place is the one that a look through all of them, in their order, finds.
+func TestPlacesByName(t *testing.T) {
+	all := builtin().places
+	for _, rule := range all.rules {
+		pattern := rule.parts
+		if pattern == nil {
+			pattern = []string{rule.name}
+		}
+		for _, name := range []string{"x", "config", ".ssh"} { // for what stands for any
+			own := strings.NewReplacer("**", name, "*", name, "?", "x").Replace(strings.Join(pattern, "/"))
+			for _, path := range []string{own, own + "/x", own + "x", "~/" + own, "etc/" + own, "var/" + own} {
+				parts := strings.Split(path, "/")
+				for _, absolute := range []bool{true, false} {
+					want := place{}
+					if i := slices.IndexFunc(all.rules, func(r placeRule) bool { return r.matches(parts, absolute) }); i >= 0 {
+						want = all.rules[i].place
+					}
+					if got := all.of(parts, absolute); got != want {
+						t.Errorf("%s, %t: %+v, want %+v", path, absolute, got, want)
+					}
+				}
+			}
 		}
 	}
 }
