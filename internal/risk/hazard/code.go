@@ -93,6 +93,7 @@ func lex(text string, hash bool) []token {
 	last := ""
 	var unclosed [256]bool
 	join := false
+	var joined strings.Builder // the last string, where it is put together
 	for i := 0; i < len(text) && len(out) < most; {
 		c := text[i]
 		switch {
@@ -125,9 +126,14 @@ func lex(text string, hash bool) []token {
 				s = effects.Unescape(s)
 			}
 			if n := len(out) - 1; join && n >= 0 && out[n].isText && out[n].text != "HOME" && len(out[n].text) < 16<<10 {
-				out[n].text += s
+				if joined.Len() == 0 {
+					joined.WriteString(out[n].text)
+				}
+				joined.WriteString(s)
+				out[n].text = joined.String()
 				out[n].end = i + len(quote)*2 + end
 			} else {
+				joined.Reset()
 				out = append(out, token{text: s, isText: true, callee: last, at: i, end: i + len(quote)*2 + end})
 			}
 			join = false
