@@ -116,6 +116,8 @@ const (
 	maxDepth    = 12       // texts inside texts
 	maxCommands = 2000     // commands and redirections of one call, wrapped ones included
 	maxArgs     = 64 << 10 // words of all these together
+
+	maxRemembered = 4 << 20 // bytes that are kept of what words name
 )
 
 // assessor reads one call: what it may still spend, how what is read counts, where that runs, what is known
@@ -130,6 +132,13 @@ type assessor struct {
 	filing
 	running
 	outgoing
+	knownPaths
+}
+
+// knownPaths are what words name: see asPath.
+type knownPaths struct {
+	paths      map[string]*namedPath // by the word
+	remembered int                   // bytes that they take, about
 }
 
 // verdict is what was found, and where in the call, and with which weight, what is found next counts.
@@ -457,7 +466,7 @@ func newAssessor(t *Table) *assessor {
 	a := &assessor{table: t}
 	a.seen, a.scale = map[string]int{}, 1
 	a.budget = budget{bytes: maxTotal, inner: maxInner, loose: maxLoose, commands: maxCommands, words: maxArgs, turns: maxTurns}
-	a.written, a.refs = files{}, map[string]string{}
+	a.written, a.refs, a.paths = files{}, map[string]string{}, map[string]*namedPath{}
 	a.opens, a.takers = map[string]flow{}, map[string][]*syntax.Stmt{}
 	return a
 }

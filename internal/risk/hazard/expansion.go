@@ -536,6 +536,9 @@ var projectKeys = []string{".env", ".env.local", ".env.production", ".netrc", ".
 // globbedKeys finds the file of keys that a pattern such as ~/.a*/cred*, or .en? in a project, means. What
 // stands for all hidden names means none of them.
 func globbedKeys(pattern string) string {
+	if !strings.ContainsAny(pattern, "?*[") {
+		return "" // as nearly all
+	}
 	if dir, name := path.Split(pattern); strings.HasPrefix(name, ".") && strings.ContainsAny(name, "?*[") && len(pattern) <= 256 && strings.Trim(name, ".*?![]^") != "" {
 		for _, key := range projectKeys {
 			if ok, _ := path.Match(name, key); ok {

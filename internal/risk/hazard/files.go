@@ -111,13 +111,13 @@ func (s *shell) readFile(w flow) flow {
 		p = g
 	}
 	for _, q := range []string{s.from(p), globbedKeys(p), globbedKeys(s.from(p))} {
-		if pl := placeOf(normalPath(q).text); q != "" && (strings.HasPrefix(pl.reads, "secret.") || pl.keepsLogins()) {
+		if pl := s.asPath(q).place(); q != "" && (strings.HasPrefix(pl.reads, "secret.") || pl.keepsLogins()) {
 			p = q // named from where cd led, or by a pattern
 			break
 		}
 	}
-	f := normalPath(p)
-	pl := placeOf(f.text)
+	f := s.asPath(p)
+	pl := f.place()
 	out := flow{taint: fromFile | w.taint | s.unnamed(flow{text: p, taint: w.taint})}
 	if pl.name != "" && pl.reads != "" {
 		s.report(pl.reads, pl.read, s.at)

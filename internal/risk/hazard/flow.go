@@ -96,7 +96,7 @@ func (a *assessor) liesAt(name string) string {
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "~") && !strings.HasPrefix(name, "$") {
 		name = path.Join(a.went, name)
 	}
-	return normalPath(name).text
+	return a.asPath(name).text
 }
 
 // both is what two commands print, one after the other.

@@ -290,6 +290,36 @@ func normalPath(s string) pathForm {
 	return f
 }
 
+// namedPath is what a word names, taken as a path.
+type namedPath struct {
+	pathForm
+	looked bool // what lies there was looked up
+	found  place
+}
+
+// place is what lies there.
+func (n *namedPath) place() place {
+	if !n.looked {
+		n.looked, n.found = true, placeOf(n.text)
+	}
+	return n.found
+}
+
+// asPath is what a word names. It is found out once in an assessment: a command's words are looked at for one question
+// after the other, and again for each program that may begin among them. The folder and the variables have no part in
+// it: who knows them asks for the path that they make of the word. A home that comes to be known meanwhile counts from
+// the next assessment on.
+func (a *assessor) asPath(word string) *namedPath {
+	n, ok := a.paths[word]
+	if !ok {
+		n = &namedPath{pathForm: normalPath(word)}
+		if room := a.remembered + 256 + 2*len(word); room <= maxRemembered {
+			a.paths[word], a.remembered = n, room
+		}
+	}
+	return n
+}
+
 // brokenEscapes counts escapes that no honest encoder writes: of one byte in
 // several, of a percent sign, of characters beyond what the standard allows, or
 // of nothing at all.

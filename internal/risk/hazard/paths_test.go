@@ -3,6 +3,7 @@ package hazard
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -87,5 +88,28 @@ func TestPlacesByName(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAsPath: what a word names is found out once, is what it would be found to be anew, and takes no more room than
+// it may, however many words there are.
+func TestAsPath(t *testing.T) {
+	a := newAssessor(Default())
+	for _, word := range []string{"", "~", "/etc/shadow", "../../etc/passwd", "%2e%2e/x", "/home/kim/.ssh/id_rsa", "src/main.go"} {
+		for range 2 {
+			n := a.asPath(word)
+			if want := normalPath(word); n.pathForm != want || n.place() != placeOf(want.text) {
+				t.Errorf("%q: %+v, %+v", word, n.pathForm, n.place())
+			}
+			if a.asPath(word) != n {
+				t.Errorf("%q is found out again", word)
+			}
+		}
+	}
+	for i := range 100_000 {
+		a.asPath(fmt.Sprint("/etc/", i))
+	}
+	if n := len(a.paths); n > maxRemembered/256 || a.remembered > maxRemembered {
+		t.Errorf("%d words, %d bytes", n, a.remembered)
 	}
 }

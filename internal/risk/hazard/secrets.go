@@ -357,7 +357,7 @@ func (c *invocation) holds(name string) taint {
 	}
 	t := c.unnamed(flow{text: name, known: true})
 	for _, p := range []string{name, c.from(name), globbedKeys(name)} {
-		if pl := placeOf(normalPath(p).text); p != "" && pl.read >= 0.3 && pl.reads != "" {
+		if pl := c.asPath(p).place(); p != "" && pl.read >= 0.3 && pl.reads != "" {
 			return fromFile | fromSecret | fromPlace
 		}
 	}
@@ -711,7 +711,7 @@ func (c *invocation) namesSecrets() {
 			continue
 		}
 		for _, word := range strings.FieldsFunc(a.text, func(r rune) bool { return strings.ContainsRune(" \t\n=:@,;|&<>'\"`(){}", r) }) {
-			if pl := placeOf(normalPath(word).text); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
+			if pl := c.asPath(word).place(); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
 				c.report("secret.read", 0.4, c.at)
 				return
 			}

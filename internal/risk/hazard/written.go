@@ -98,7 +98,7 @@ const maxDeep = 32
 
 // inFolders notes the names of the folders in which a file lies, as far as they are known.
 func (a *assessor) inFolders(names *[]string, file string) {
-	if a.other || len(file) > 4096 {
+	if a.other || len(file) > 4096 || len(*names) >= maxRan {
 		return
 	}
 	file = slashed(file)
@@ -307,14 +307,15 @@ func bracketed(word string) []string {
 
 // noted adds a file's name. Where there is no more room any file may be meant.
 func noted(names []string, name string) []string {
+	if len(names) >= maxRan {
+		return names
+	}
 	base := scriptName(name)
 	switch {
 	case base == "" || slices.Contains(names, base):
 		return names
 	case len(names) == maxRan-1:
 		base = AnyFile
-	case len(names) >= maxRan:
-		return names
 	}
 	return append(names, base)
 }
