@@ -116,6 +116,7 @@ const (
 	maxDepth    = 12       // texts inside texts
 	maxCommands = 2000     // commands and redirections of one call, wrapped ones included
 	maxArgs     = 64 << 10 // words of all these together
+	longWord    = 32       // bytes of a word by which it counts as one more: they are looked at in as many ways
 
 	maxRemembered = 4 << 20 // bytes that are kept of what words name
 )

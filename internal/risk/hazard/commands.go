@@ -72,7 +72,10 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	if out, done := s.named(args, in); done {
 		return out
 	}
-	if s.words -= len(args); s.words < 0 { // which nobody writes, and each is looked at in many ways
+	for _, a := range args {
+		s.words -= 1 + len(a.text)/longWord
+	}
+	if s.words < 0 { // which nobody writes, and each is looked at in many ways
 		floor := s.floor
 		s.floor = 0
 		s.starve(s.at)

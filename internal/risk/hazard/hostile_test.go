@@ -67,6 +67,8 @@ func hostile(n int) map[string]string {
 		"other paths":          numbered("/etc/%d/passwd ", n),
 		"paths of homes":       numbered("~/.ssh/%d/passwd ", n),
 		"copied paths":         "cp " + numbered("/etc/%d ", n),
+		"long paths":           numbered("/etc/%d/"+strings.Repeat("abcd/", 60)+"passwd ", n),
+		"joined paths":         fill(strings.Repeat("a,/", 100) + "passwd "),
 		"wrappers":             fill("xargs "),
 		"urls":                 fill("http://a@"),
 		"colons":               fill("http://1:"),
