@@ -148,6 +148,9 @@ func (c *invocation) clientCopies(text string) {
 	}
 }
 
+// restores puts another file's content in the place of all that a database of sqlite3 holds.
+var restores = lazyregexp.New(`(?m)(?:^|\s)\.restore\s+\S`)
+
 // database gives SQL on the command line to where SQL is judged.
 func (c *invocation) database() flow {
 	before := c.ofHere
@@ -189,6 +192,9 @@ func (c *invocation) database() flow {
 		}
 	}
 	if c.name == "sqlite3" {
+		if len(rest) > 0 && restores.MatchString(c.joined(rest[1:]).text+"\n"+c.in.text) {
+			c.report("destroy.store", 0, c.at)
+		}
 		for i, a := range rest {
 			c.readFile(a)
 			if pl := placeOf(normalPath(a.text).text); i == 0 && pl.writes != "" && changesRows.MatchString(c.joined(rest[1:]).text+"\n"+c.in.text) {

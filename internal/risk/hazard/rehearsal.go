@@ -517,7 +517,7 @@ func (c *invocation) testFile() bool {
 			return false
 		case file == "" && !strings.HasPrefix(a.text, "-"):
 			file = a.text
-		case strings.HasPrefix(a.text, "."):
+		case strings.HasPrefix(a.text, ".") && (!restores.MatchString(a.text) || strings.Contains(a.text, "\n")):
 			return false // an order, which may open another
 		}
 	}

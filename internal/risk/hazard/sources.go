@@ -101,6 +101,9 @@ func (a *assessor) source(l sourceLanguage, text string, at span) {
 	if secret && (p.can&(canHTTP|canConnect) != 0 || p.fetches) {
 		a.report("exfil.secret", 0, at)
 	}
+	if p.fetches && allVariables.MatchString(whole) && slices.ContainsFunc(p.strings, func(t token) bool { return isURL(t.text) && stranger(t.text) }) {
+		a.report("exfil.secret", 0.6, at)
+	}
 	if p.can&canConnect != 0 && p.can&canRun != 0 && p.can&canRedirect != 0 && slices.ContainsFunc(p.strings, func(t token) bool {
 		return obviousShell(t.text) && !strings.Contains(t.text, "-c")
 	}) && !slices.ContainsFunc(p.strings, func(t token) bool { return t.text == "-c" }) {
@@ -158,7 +161,7 @@ func isBuildFile(base string) bool {
 }
 
 // homes are the ways of build files to name the home folder.
-var homes = strings.NewReplacer("$ENV{HOME}", "$HOME", "$env(HOME)", "$HOME", "{{ ansible_env.HOME }}", "$HOME", "${env.HOME}", "$HOME", "${user.home}", "$HOME", "&quot;", `"`, "&amp;", "&", "&lt;", "<", "&gt;", ">", "${pathexpand(\"~\")}", "$HOME")
+var homes = strings.NewReplacer("$ENV{HOME}", "$HOME", "$env(HOME)", "$HOME", "{{ ansible_env.HOME }}", "$HOME", "${env.HOME}", "$HOME", "${user.home}", "$HOME", "$(HOME)", "$HOME", "$(UserProfile)", "$HOME", "$(USERPROFILE)", "$HOME", "&quot;", `"`, "&amp;", "&", "&lt;", "<", "&gt;", ">", "${pathexpand(\"~\")}", "$HOME")
 
 // settingsText judges a text of settings, of a build or of a language of its own: the commands
 // that stand anywhere in it, its strings as the words of one, and the files that it names beside
@@ -167,6 +170,7 @@ func (s *shell) settingsText(text string) {
 	text = homes.Replace(text[:min(len(text), 32<<10)])
 	s.taskFile(text)
 	s.cmakeDoes(text)
+	s.markedUpDoes(text)
 	tried := 0
 	for line := range strings.Lines(text) {
 		for i := 0; i < len(line) && tried < 40; {
@@ -197,12 +201,22 @@ func (s *shell) cmakeDoes(text string) {
 	var script strings.Builder
 	for _, m := range cmakeCalls.FindAllStringSubmatch(text, 256) {
 		words := strings.TrimSpace(m[3])
-		switch name := strings.ToUpper(m[2]); {
-		case strings.EqualFold(m[1], "set") && !strings.Contains(words, " "):
+		switch call, name := strings.ToLower(m[1]), strings.ToUpper(m[2]); {
+		case call == "set" && !strings.Contains(words, " "):
 			script.WriteString(m[2] + "=" + words + "\n")
-		case strings.EqualFold(m[1], "file") && (name == "REMOVE_RECURSE" || name == "REMOVE"):
+		case call == "foreach":
+			if list, named := strings.CutPrefix(words, "IN LISTS "); named {
+				words = "${" + strings.TrimSpace(list) + "}"
+			}
+			script.WriteString(m[2] + "=" + strings.TrimPrefix(words, "IN ITEMS ") + "\n")
+		case call == "file" && strings.HasPrefix(name, "GLOB"):
+			if into, found, ok := strings.Cut(words, " "); ok {
+				found = strings.TrimSpace(found[max(0, strings.LastIndexByte(found, ' ')):]) // behind its options
+				script.WriteString(into + "=" + found + "\n")
+			}
+		case call == "file" && (name == "REMOVE_RECURSE" || name == "REMOVE"):
 			script.WriteString("rm -rf " + words + "\n")
-		case strings.EqualFold(m[1], "file") && name == "RENAME":
+		case call == "file" && name == "RENAME":
 			script.WriteString("mv " + words + "\n")
 		}
 	}
@@ -212,7 +226,43 @@ func (s *shell) cmakeDoes(text string) {
 }
 
 // cmakeCalls are a file's own changes of files, and the names that it sets.
-var cmakeCalls = lazyregexp.New(`(?i)\b(set|file)\s*\(\s*(\w+)\s+([^()]*)\)`)
+var cmakeCalls = lazyregexp.New(`(?i)\b(set|file|foreach)\s*\(\s*(\w+)\s+([^()]*)\)`)
+
+// markedUpDoes judges what a build of Ant or MSBuild removes: its properties are variables, and what its elements
+// of that name are given is.
+func (s *shell) markedUpDoes(text string) {
+	if !strings.Contains(text, "<") || !removesMarkedUp.MatchString(text) {
+		return
+	}
+	var script strings.Builder
+	shells := strings.NewReplacer("$(", "${", ")", "}", `\`, "/")
+	set := map[string]bool{"HOME": true}
+	own := func(value string) string { // a property that is not set here is a folder of the build's
+		return propertyMarkedUp.ReplaceAllStringFunc(shells.Replace(value), func(property string) string {
+			if set[strings.Trim(property, "${}")] {
+				return property
+			}
+			return "build"
+		})
+	}
+	for _, m := range setsMarkedUp.FindAllStringSubmatch(text, 64) {
+		name, value := m[1]+m[3], own(m[2]+m[4])
+		script.WriteString(name + `="` + value + "\"\n")
+		set[name] = true
+	}
+	for _, m := range removesMarkedUp.FindAllStringSubmatch(text, 64) {
+		script.WriteString(`rm -rf "` + own(m[1]) + "\"\n")
+	}
+	s.kept(1, asksFrom, func() { s.command(script.String(), &s.at) })
+}
+
+var (
+	// removesMarkedUp is an element by which a build removes a folder, or the first that it is given within;
+	// setsMarkedUp sets a property.
+	removesMarkedUp  = lazyregexp.New(`(?is)<(?:delete|removedir)\b(?:[^<>]*>\s*<(?:fileset|dirset))?[^<>]*\b(?:dir|directories)\s*=\s*"([^"<>\n]+)"`)
+	propertyMarkedUp = lazyregexp.New(`\$\{[\w.-]+\}`)
+	setsMarkedUp     = lazyregexp.New(`(?is)<property\s+name\s*=\s*"(\w+)"\s+(?:value|location)\s*=\s*"([^"\n]*)"|<(\w+)>([$%\w~/.][^<>\n"]*)</`)
+)
 
 // namesPlaces judges that a list of files, or settings, name a file of keys: whoever is given
 // them has it.
