@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,15 +33,17 @@ func sessionsCommand() *cobra.Command {
 // newestRecords is how many records are looked through unless a flag says more.
 const newestRecords = 20_000
 
-// sessionsFunc and windowFunc answer from a database that is open, or from a node elsewhere.
+// sessionsFunc, windowFunc and namedFunc answer from a database that is open, or from a node
+// elsewhere; the last with the whole name of a session.
 type (
 	sessionsFunc func(ctx context.Context, q ledger.Query) (report.Runs, error)
 	windowFunc   func(ctx context.Context, id string, q ledger.Query) (report.Window, error)
+	namedFunc    func(ctx context.Context, name string) (id string, err error)
 )
 
 // askingSessions runs f with who tells of sessions: the node of --server, or the command's
 // database.
-func askingSessions(cmd *cobra.Command, f func(ctx context.Context, list sessionsFunc, show windowFunc) error) error {
+func askingSessions(cmd *cobra.Command, f func(ctx context.Context, list sessionsFunc, show windowFunc, named namedFunc) error) error {
 	node, err := askedNode(cmd)
 	if err != nil {
 		return err
@@ -50,7 +53,7 @@ func askingSessions(cmd *cobra.Command, f func(ctx context.Context, list session
 			return f(ctx, func(ctx context.Context, q ledger.Query) (report.Runs, error) { return report.List(ctx, store, q) },
 				func(ctx context.Context, id string, q ledger.Query) (report.Window, error) {
 					return report.Show(ctx, store, id, q)
-				})
+				}, func(ctx context.Context, name string) (string, error) { return report.Named(ctx, store, name) })
 		})
 	}
 	return f(cmd.Context(), func(ctx context.Context, q ledger.Query) (runs report.Runs, err error) {
@@ -59,6 +62,10 @@ func askingSessions(cmd *cobra.Command, f func(ctx context.Context, list session
 	}, func(ctx context.Context, id string, q ledger.Query) (w report.Window, err error) {
 		err = node.Ask(ctx, "GET", "/api/v1/sessions/"+url.PathEscape(id)+"?"+operator.Params(q).Encode(), nil, &w)
 		return w, err
+	}, func(ctx context.Context, name string) (string, error) {
+		var w report.Window
+		err := node.Ask(ctx, "GET", "/api/v1/sessions/"+url.PathEscape(name)+"?part=true&limit=1", nil, &w)
+		return w.ID, err
 	})
 }
 
@@ -105,7 +112,7 @@ is given.`,
 			if last < 0 {
 				return usageError{errors.New("--last is not negative")}
 			}
-			return askingSessions(cmd, func(ctx context.Context, list sessionsFunc, _ windowFunc) error {
+			return askingSessions(cmd, func(ctx context.Context, list sessionsFunc, _ windowFunc, _ namedFunc) error {
 				if !all {
 					list = withoutProofs(list)
 				}
@@ -146,23 +153,21 @@ func sessionsShow() *cobra.Command {
 		Short: "Show every step of a session, what was decided and why, and the files that it changed",
 		Long: `Shows every step of a session with its verdict and reason, and the files that it changed, as
 far as its steps tell: of a command, what can be read from its text. SESSION is a session's name
-or the root of a tree of tasks, or the beginning or end of one that is among the newest. With
---html it writes one page that needs nothing else, with --json the same for programs.`,
-		Args: args(cobra.ExactArgs(1)),
+or the root of a tree of tasks, or the beginning or end of one that is among the newest 20,000
+records. With --html it writes one page that needs nothing else, with --json the same for
+programs.`,
+		Args: args(notEmpty(cobra.ExactArgs(1))),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			if asHTML && asJSON {
 				return usageError{errors.New("--html and --json exclude each other")}
 			}
-			return askingSessions(cmd, func(ctx context.Context, list sessionsFunc, show windowFunc) error {
-				id := a[0]
-				if _, err := show(ctx, id, ledger.Query{Oldest: true, Limit: 1}); err != nil {
-					runs, listErr := newestSessions(ctx, list, ledger.Query{}, longestList)
-					if listErr != nil {
-						return listErr
-					}
-					if id, err = report.Named(runs, a[0]); err != nil {
-						return fmt.Errorf("%w%s", err, elsewhere(cmd))
-					}
+			return askingSessions(cmd, func(ctx context.Context, _ sessionsFunc, show windowFunc, named namedFunc) error {
+				id, err := named(ctx, a[0])
+				if errors.Is(err, report.ErrNoneNamed) || operator.StatusOf(err) == http.StatusNotFound {
+					return fmt.Errorf("%w%s", err, elsewhere(cmd))
+				}
+				if err != nil {
+					return err
 				}
 				s, err := report.Collect(id, func(cursor string) (report.Window, error) {
 					return show(ctx, id, ledger.Query{Oldest: true, Cursor: cursor})
@@ -277,9 +282,6 @@ func labelsCleared(cmd *cobra.Command, a []string) ([]string, error) {
 	}
 	return append(lines, fmt.Sprintf("it is of %s (%s), and its labels are: %s", l.Agent, l.Principal, strings.Join(l.Labels, ", "))), nil
 }
-
-// longestList is among how many sessions a part of a name is looked for.
-const longestList = 1000
 
 // readSessions reads the sessions from the ledger of a command.
 func readSessions(cmd *cobra.Command, last int) ([]*report.Session, error) {

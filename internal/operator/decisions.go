@@ -250,16 +250,26 @@ func (o *API) listSessions(r *http.Request, _ act.Principal, _ Nothing) (report.
 }
 
 // showSession shows a part of one run's steps, the oldest first, or of them those that are
-// asked for.
+// asked for. With part its id may be the beginning or end of a name that is among the newest.
 func (o *API) showSession(r *http.Request, _ act.Principal, _ Nothing) (report.Window, error) {
 	params := r.URL.Query()
-	newest := params.Get("order") == "newest"
+	newest, part := params.Get("order") == "newest", params.Get("part")
+	if params.Has("part") && part != "true" && part != "false" {
+		return report.Window{}, badRequest("part is true or false, not %.80q", part)
+	}
+	params.Del("part")
 	q, err := ParseQuery(params, o.Retention.Now())
 	if err != nil {
 		return report.Window{}, problem{http.StatusBadRequest, err}
 	}
 	q.Oldest = !newest
-	w, err := report.Show(r.Context(), o.Store, r.PathValue("id"), q)
+	id := r.PathValue("id")
+	if part == "true" {
+		if id, err = report.Named(r.Context(), o.Store, id); err != nil {
+			return report.Window{}, o.asked("the session was not looked for", err)
+		}
+	}
+	w, err := report.Show(r.Context(), o.Store, id, q)
 	if err == nil {
 		err = o.Replays.flows(r.Context(), w.Steps)
 	}
@@ -271,8 +281,10 @@ func (o *API) asked(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ledger.ErrQuery):
+	case errors.Is(err, ledger.ErrQuery), errors.Is(err, report.ErrManyNamed):
 		return problem{http.StatusBadRequest, err}
+	case errors.Is(err, report.ErrNoneNamed):
+		return problem{http.StatusNotFound, err}
 	}
 	return o.failed(what, err)
 }

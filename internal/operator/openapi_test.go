@@ -77,7 +77,7 @@ func TestOpenAPIRoutes(t *testing.T) {
 		"GET /api/v1/decisions":            asks,
 		"GET /api/v1/decisions/stream":     append(follows, "after"),
 		"GET /api/v1/sessions":             asks,
-		"GET /api/v1/sessions/{id}":        asks,
+		"GET /api/v1/sessions/{id}":        append(slices.Clone(asks), "part"),
 		"GET /api/v1/habits":               {"agent"},
 		"GET /api/v1/agents/{id}/habits":   habitsOf,
 		"GET /api/v1/agents/{id}/drift":    {"principal"},

@@ -50,6 +50,7 @@ const (
 	DefaultRuns   = 20
 	DefaultWindow = 200
 	readForRuns   = 10_000 // lines that one list reads
+	readForPart   = 20_000 // records that a part of a name is looked for in
 )
 
 // runOf names the run that a decision belongs to; empty for none.
@@ -275,23 +276,44 @@ func Collect(id string, ask func(cursor string) (Window, error)) (*Session, erro
 	}
 }
 
-// Named is the run of a name, or of a part of one that no other of a list has.
-func Named(runs []Run, name string) (string, error) {
-	var found []string
-	for i := range runs {
-		r := &runs[i]
-		if r.ID == name {
-			return name, nil
+// Errors of Named.
+var (
+	ErrNoneNamed = errors.New("see reeve sessions list")
+	ErrManyNamed = errors.New("say more of the name")
+)
+
+// Named is the run of a name, or of the beginning or end of one that no other of the newest
+// records has. The index knows whole names; for a part of one no run is summed up.
+func Named(ctx context.Context, store ledger.Reader, name string) (string, error) {
+	whole, err := ledger.Count(ctx, store, ledger.Query{Session: name})
+	if err != nil || whole.N > 0 {
+		return name, err
+	}
+	found := map[string]bool{}
+	q := ledger.Query{Limit: ledger.MaxLines}
+	for read := 0; read < readForPart; {
+		a, err := ledger.Search(ctx, store, q)
+		if err != nil {
+			return "", err
 		}
-		if strings.HasPrefix(r.ID, name) || strings.HasSuffix(r.ID, name) || strings.HasPrefix(r.ID, r.Agent+":"+name) {
-			found = append(found, r.ID)
+		for i := range a.Lines {
+			l := &a.Lines[i]
+			if id := runOf(l); id != "" && (strings.HasPrefix(id, name) || strings.HasSuffix(id, name) || strings.HasPrefix(id, agentOf(l)+":"+name)) {
+				found[id] = true
+			}
+		}
+		read += a.Read
+		if q.Cursor = a.Next; a.Next == "" {
+			break
 		}
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("no session is named %.80q: see reeve sessions list", name)
+		return "", fmt.Errorf("no session is named %.80q: %w", name, ErrNoneNamed)
 	case 1:
-		return found[0], nil
+		for id := range found {
+			return id, nil
+		}
 	}
-	return "", fmt.Errorf("%d sessions are named like %.80q: say more of the name", len(found), name)
+	return "", fmt.Errorf("%d sessions are named like %.80q: %w", len(found), name, ErrManyNamed)
 }

@@ -115,6 +115,66 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// TestNamed: a name, or a part of one, is found without summing up the sessions that there are.
+func TestNamed(t *testing.T) {
+	s, err := sqlite.Open(t.TempDir(), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	log, err := ledger.Open(t.Context(), ledger.Config{Store: s, Origin: "test.local", Seed: bytes.Repeat([]byte{1}, 32), Owner: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	const records = 1500
+	var last *ledger.Ticket
+	for i := range records {
+		e := &ledger.Entry{
+			Record:    ledger.Record{Kind: "tool.call", Door: "aos", Effect: "allow"},
+			Principal: []byte(`{"name":"key:k"}`), Links: fmt.Appendf(nil, `{"digest":"d","session":"claude-code:%03d.s"}`, i%500),
+		}
+		if last, err = log.Enqueue(log.Generation(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := last.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]struct {
+		id  string
+		err error
+	}{
+		"claude-code:007.s": {id: "claude-code:007.s"},
+		"007":               {id: "claude-code:007.s"},
+		":007.s":            {id: "claude-code:007.s"},
+		"00":                {err: report.ErrManyNamed},
+		"NOSUCH":            {err: report.ErrNoneNamed},
+	} {
+		read := 0
+		id, err := report.Named(t.Context(), counting{s, &read}, name)
+		if id != want.id || !errors.Is(err, want.err) {
+			t.Errorf("%s: %q, %v", name, id, err)
+		}
+		if read > 3*records {
+			t.Errorf("%s: %d records were read, and there are %d", name, read, records)
+		}
+	}
+}
+
+// counting counts the records that are read.
+type counting struct {
+	*sqlite.Store
+	read *int
+}
+
+func (c counting) Records(ctx context.Context, log uint32, from, to uint64, f func(uint64, []byte) error) error {
+	return c.Store.Records(ctx, log, from, to, func(index uint64, record []byte) error {
+		*c.read++
+		return f(index, record)
+	})
+}
+
 // damaged is a store in which the contents of one record cannot be read.
 type damaged struct{ *sqlite.Store }
 
