@@ -182,7 +182,11 @@ func (d *doctor) ledger(ctx context.Context, s store.Store) error {
 		return err
 	}
 	for _, log := range logs {
-		head, err := s.Head(ctx, log)
+		head, err := ledger.ReadHead(ctx, s, log)
+		if errors.Is(err, ledger.ErrHead) {
+			d.add("problem", "ledger", "%v", err)
+			continue
+		}
 		if err != nil {
 			return err
 		}

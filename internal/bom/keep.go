@@ -168,9 +168,9 @@ func (k *Keeper) readSome(ctx context.Context) (more bool, err error) {
 		return held > heldMost
 	}
 	for _, log := range numbers {
-		head, err := k.store.Head(ctx, log)
+		head, err := ledger.ReadHead(ctx, k.store, log)
 		if err != nil {
-			return false, fmt.Errorf("read the head of log %d: %w", log, err)
+			return false, err
 		}
 		next := max(k.next[log], head.Pruned)
 		for next < head.Size && left > 0 && !full() {

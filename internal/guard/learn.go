@@ -270,9 +270,9 @@ func (g *Guard) logs(ctx context.Context, from map[uint32]uint64, until time.Tim
 	}
 	var list []*notes
 	for _, log := range numbers {
-		head, err := g.cfg.Store.Head(ctx, log)
+		head, err := ledger.ReadHead(ctx, g.cfg.Store, log)
 		if err != nil {
-			return nil, fmt.Errorf("read the head of log %d: %w", log, err)
+			return nil, err
 		}
 		list = append(list, &notes{guard: g, log: log, next: max(from[log], head.Pruned), end: head.Size, until: until.Add(clockAhead).UnixMilli()})
 	}

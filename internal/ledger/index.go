@@ -420,9 +420,9 @@ func covering(list []Segment) []Segment {
 // records that are there, in steps small enough not to hold up commits. progress is
 // called with up to where the log is covered; nil for none.
 func BuildIndex(ctx context.Context, store Store, log uint32, progress func(done, size uint64)) error {
-	head, err := store.Head(ctx, log)
+	head, err := ReadHead(ctx, store, log)
 	if err != nil {
-		return fmt.Errorf("read the head of log %d: %w", log, err)
+		return err
 	}
 	return buildIndex(ctx, store, log, head.Pruned, head.Size, nil, progress)
 }
@@ -430,7 +430,7 @@ func BuildIndex(ctx context.Context, store Store, log uint32, progress func(done
 // RebuildIndex makes the index of a log anew. It returns up to where the log is covered,
 // and how many records it has.
 func RebuildIndex(ctx context.Context, store Store, log uint32) (covered, size uint64, err error) {
-	head, err := store.Head(ctx, log)
+	head, err := ReadHead(ctx, store, log)
 	if err == nil {
 		err = store.DropSegments(ctx, log, 0, 1<<62)
 	}

@@ -34,9 +34,9 @@ func AllLogs(ctx context.Context, store Reader) ([]Range, error) {
 func Merge(ctx context.Context, store Reader, what []Range, order Order, f func(r *Record, data []byte) error) error {
 	var cursors []*mergeCursor
 	for _, w := range what {
-		head, err := store.Head(ctx, w.Log)
+		head, err := ReadHead(ctx, store, w.Log)
 		if err != nil {
-			return fmt.Errorf("read the head of log %d: %w", w.Log, err)
+			return err
 		}
 		c := &mergeCursor{log: w.Log, from: max(w.From, head.Pruned), to: min(w.To, head.Size), order: order}
 		if err := c.fill(ctx, store); err != nil {

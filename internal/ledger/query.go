@@ -397,9 +397,9 @@ func (c *logSearch) before(other *logSearch) bool {
 
 // open says what of a log a query is about.
 func (s *search) open(log uint32, after mark) (*logSearch, error) {
-	head, err := s.store.Head(s.ctx, log)
+	head, err := ReadHead(s.ctx, s.store, log)
 	if err != nil {
-		return nil, fmt.Errorf("read the head of log %d: %w", log, err)
+		return nil, err
 	}
 	c := &logSearch{search: s, log: log, from: head.Pruned, to: head.Size}
 	if !s.q.Since.IsZero() {

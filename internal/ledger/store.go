@@ -144,6 +144,33 @@ type Head struct {
 	PrunedCheckpoint []byte
 }
 
+// ErrHead: the head tells of records that are not there. Whoever read up to it would not end.
+var ErrHead = errors.New("its head is not what the records are: run reeve ledger verify")
+
+// ReadHead reads a log's head for whoever reads records up to it: the newest must be there.
+func ReadHead(ctx context.Context, store Reader, log uint32) (Head, error) {
+	head, err := store.Head(ctx, log)
+	if err != nil {
+		return head, fmt.Errorf("read the head of log %d: %w", log, err)
+	}
+	if head.Size == 0 {
+		return head, nil
+	}
+	there := false
+	err = store.Records(ctx, log, head.Size-1, head.Size, func(uint64, []byte) error {
+		there = true
+		return nil
+	})
+	switch {
+	case err != nil:
+		return head, fmt.Errorf("read the newest record of log %d: %w", log, err)
+	case !there:
+		return head, fmt.Errorf("the database says that log %d has %d records, and has no record %s: %w",
+			log, head.Size, act.Position{Log: log, Index: head.Size - 1}, ErrHead)
+	}
+	return head, nil
+}
+
 // Key is a versioned key, under which a session's memory or an item is written: the
 // first 16 bytes of a SHA-256 over everything that tells one from another.
 type Key [16]byte

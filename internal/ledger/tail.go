@@ -138,6 +138,11 @@ func follow(ctx context.Context, store Reader, q Query, at Places, f func(l *Lin
 		if begin >= head.Size {
 			continue
 		}
+		if head.Size-begin > stretch { // else it ends by itself
+			if head, err = ReadHead(ctx, store, log); err != nil {
+				return false, err
+			}
+		}
 		to[log] = min(head.Size, begin+stretch)
 		more = more || to[log] < head.Size
 		lines, err := readLines(ctx, store, log, begin, to[log], every)

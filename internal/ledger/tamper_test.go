@@ -328,6 +328,40 @@ func TestThreat03Tampering(t *testing.T) {
 	}
 }
 
+// TestThreat03HeadBeyondAll: whoever reads up to a head that tells of records that are not there
+// ends, and says so.
+func TestThreat03HeadBeyondAll(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	fill(t, s, openLog(t, s), 300)
+	for _, size := range []string{"301", "9223372036854775807"} {
+		c, err := sqlite.OpenConn(filepath.Join(dir, "reeve.db"), sqlite.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		database{t, c}.exec(`UPDATE head SET size = ` + size)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		for name, read := range map[string]func() error{
+			"search": func() error { _, err := ledger.Search(ctx, s, ledger.Query{}); return err },
+			"of one": func() error { _, err := ledger.Search(ctx, s, ledger.Query{Agent: "a", Oldest: true}); return err },
+			"since":  func() error { _, err := ledger.Search(ctx, s, ledger.Query{Since: time.Unix(1, 0)}); return err },
+			"count":  func() error { _, err := ledger.Count(ctx, s, ledger.Query{Door: "aos"}); return err },
+			"merge": func() error {
+				return ledger.Merge(ctx, s, []ledger.Range{{To: 1 << 63}}, ledger.NewestFirst, func(*ledger.Record, []byte) error { return nil })
+			},
+			"index": func() error { return ledger.BuildIndex(ctx, s, 0, nil) },
+		} {
+			if err := read(); !errors.Is(err, ledger.ErrHead) || !strings.Contains(err.Error(), "log 0 has "+size+" records, and has no record 0-") {
+				t.Errorf("%s, with a head of %s: %v", name, size, err)
+			}
+		}
+	}
+}
+
 func openAndClose(ctx context.Context, dir string) error {
 	s, err := storesqlite.Open(dir, storesqlite.Options{})
 	if err != nil {

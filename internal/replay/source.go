@@ -59,12 +59,12 @@ func open(ctx context.Context, store Store, since, until time.Time) (*source, er
 	}
 	s := &source{store: store, since: since, until: until}
 	for _, log := range logs {
-		head, err := store.Head(ctx, log)
+		head, err := ledger.ReadHead(ctx, store, log)
 		if errors.Is(err, ledger.ErrNotFound) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the head of log %d: %w", log, err)
+			return nil, err
 		}
 		r := &reader{log: log, from: head.Pruned, to: head.Size}
 		if !since.IsZero() {

@@ -112,9 +112,9 @@ func gather(ctx context.Context, store ledger.Reader, last uint64, sessions map[
 		return err
 	}
 	for _, log := range logs {
-		head, err := store.Head(ctx, log)
+		head, err := ledger.ReadHead(ctx, store, log)
 		if err != nil {
-			return fmt.Errorf("log %d: %w", log, err)
+			return err
 		}
 		from := head.Pruned
 		if last > 0 && head.Size > last {

@@ -234,9 +234,9 @@ func (k *Keeper) positionsOf(ctx context.Context, who *person, left *leftover) (
 		return nil, err
 	}
 	for _, log := range logs {
-		head, err := k.Store.Head(ctx, log)
+		head, err := ledger.ReadHead(ctx, k.Store, log)
 		if err != nil {
-			return nil, fmt.Errorf("read the head of log %d: %w", log, err)
+			return nil, err
 		}
 		for i := head.Pruned; i < head.Size; i++ {
 			pos := act.Position{Log: log, Index: i}
