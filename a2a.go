@@ -28,25 +28,45 @@ func (n *Node) openA2A() error {
 		Wait: n.cfg.A2A.Wait, Hold: server.Hold, Logger: n.logger,
 	}
 	var err error
-	switch {
-	case n.cfg.A2AConformanceAgent:
-		cfg.Workflow = a2a.ConformanceWorkflow
-	case n.cfg.A2A.Workflow != "":
-		if cfg.Workflow, err = readWorkflow(n.cfg.A2A.Workflow); err != nil {
-			return fmt.Errorf("a2a.workflow: %w", err)
-		}
+	if cfg.Workflow, err = n.cfg.a2aWorkflow(); err != nil {
+		return err
 	}
-	if n.cfg.A2A.Key != "" {
-		key, err := secret.Read(n.cfg.A2A.Key)
-		if err != nil {
-			return fmt.Errorf("a2a.key: %w", err)
-		}
-		if cfg.Sign, err = a2a.NewSigner(key, n.cfg.A2A.KeyID); err != nil {
-			return fmt.Errorf("a2a.key: %w", err)
-		}
+	if cfg.Sign, err = n.cfg.a2aSigner(); err != nil {
+		return err
 	}
 	n.a2a = a2a.NewServer(cfg)
 	return nil
+}
+
+// a2aWorkflow is whose tasks messages are given to; nil for none.
+func (c *Config) a2aWorkflow() (jsontext.Value, error) {
+	switch {
+	case c.A2AConformanceAgent:
+		return a2a.ConformanceWorkflow, nil
+	case c.A2A.Workflow == "":
+		return nil, nil
+	}
+	w, err := readWorkflow(c.A2A.Workflow)
+	if err != nil {
+		return nil, fmt.Errorf("a2a.workflow: %w", err)
+	}
+	return w, nil
+}
+
+// a2aSigner signs the node's card; nil for none.
+func (c *Config) a2aSigner() (*a2a.Signer, error) {
+	if c.A2A.Key == "" {
+		return nil, nil
+	}
+	key, err := secret.Read(c.A2A.Key)
+	if err != nil {
+		return nil, fmt.Errorf("a2a.key: %w", err)
+	}
+	sign, err := a2a.NewSigner(key, c.A2A.KeyID)
+	if err != nil {
+		return nil, fmt.Errorf("a2a.key: %w", err)
+	}
+	return sign, nil
 }
 
 // readWorkflow reads a workflow's file whose tasks messages are given to: the same file

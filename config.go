@@ -18,13 +18,16 @@ import (
 
 	"reeve.example/reeve/acs"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/export"
 	"reeve.example/reeve/internal/identity"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/mcp/pins"
 	"reeve.example/reeve/internal/passkey"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/risk"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/internal/server"
+	"reeve.example/reeve/internal/store/postgres"
 	"reeve.example/reeve/internal/words"
 	"reeve.example/reeve/internal/yamldoc"
 )
@@ -509,11 +512,16 @@ func (c *Config) check() error {
 
 // checkListening looks at where the node listens, and whom it believes there.
 func (c *Config) checkListening(f *faults) {
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil && c.Listen != "" {
-		f.add("listen: %q is not an address such as 127.0.0.1:8080", c.Listen)
+	if c.Listen != "" && !address(c.Listen) {
+		f.add("listen: %q is not an address such as 127.0.0.1:8080, with a port from 0 to 65535", c.Listen)
 	}
-	if _, _, err := net.SplitHostPort(c.A2A.GRPC); err != nil && c.A2A.GRPC != "" && (c.A2A.GRPC != sameGRPC || c.Listen == "") {
+	if c.A2A.GRPC != "" && !address(c.A2A.GRPC) && (c.A2A.GRPC != sameGRPC || c.Listen == "") {
 		f.add("a2a.grpc: %q is not an address such as 127.0.0.1:50051; same is one where listen is set", c.A2A.GRPC)
+	}
+	for _, host := range c.Hosts {
+		if !server.IsHost(host) {
+			f.add("hosts: %q is no name of a host such as reeve.example (without a scheme or a path; letters beyond ASCII as the DNS has them, xn--…)", host)
+		}
 	}
 	_, err := server.ParseOrigins(c.Origins)
 	f.unless("origins", err)
@@ -537,6 +545,16 @@ func (c *Config) checkListening(f *faults) {
 	if c.Organization != "" && len(c.Organizations) > 0 {
 		f.add("organizations: those are set at the node that is everybody's, and not at that of one")
 	}
+}
+
+// address reports whether a text is a host and a port, by number or by name.
+func address(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host != "" && !server.IsHost(strings.ReplaceAll(host, "%", "")) { // as in fe80::1%eth0
+		return false
+	}
+	_, err = net.LookupPort("tcp", port)
+	return err == nil
 }
 
 // checkCallers looks at how callers and people show who they are.
@@ -599,8 +617,14 @@ func (c *Config) checkBounds(f *faults) {
 	if c.Tasks.ScratchBytes < 1<<20 {
 		f.add("tasks: scratch-bytes is at least 1048576")
 	}
-	if c.Retention.Links < 0 || c.Retention.Tasks < 0 || c.Retention.Records < 0 {
-		f.add("retention: links, tasks and records are not negative")
+	if r := c.Retention; r.Age < 0 || r.Bytes < 0 || r.Links < 0 || r.Tasks < 0 || r.Records < 0 {
+		f.add("retention: age, bytes, links, tasks and records are not negative")
+	}
+	if c.Limits.Sessions < 0 || c.Limits.Disk < 0 {
+		f.add("limits: sessions and disk are not negative")
+	}
+	if c.JWT.Leeway < 0 || c.A2A.Wait < 0 {
+		f.add("jwt.leeway and a2a.wait are not negative")
 	}
 	if c.LLM.PromptPrice < 0 || c.LLM.CompletionPrice < 0 {
 		f.add("llm: prices are not negative")
@@ -624,14 +648,96 @@ func (c *Config) checkRest(f *faults) {
 	f.unless("redact", err)
 	_, err = c.postgres()
 	f.unless("database", err)
+	f.unless("ledger.origin", ledger.CheckOrigin(c.Ledger.Origin))
 	if (c.Ledger.Witness == "") != (c.Ledger.WitnessKey == "") {
 		f.add("ledger: witness and witness-key go together")
+	} else if c.Ledger.Witness != "" {
+		f.unless("ledger.witness-key", ledger.CheckWitnessKey(c.Ledger.WitnessKey))
 	}
-	for key, u := range map[string]string{"ledger.url": c.Ledger.URL, "ledger.witness": c.Ledger.Witness, "llm.url": c.LLM.URL} {
-		if p, err := url.Parse(u); u != "" && (err != nil || p.Host == "" || p.Scheme != "http" && p.Scheme != "https") {
+	for key, u := range map[string]string{
+		"ledger.url": c.Ledger.URL, "ledger.witness": c.Ledger.Witness, "llm.url": c.LLM.URL, "a2a.url": c.A2A.URL, "approvals.notify.url": c.Approvals.Notify.URL,
+	} {
+		if p, err := url.Parse(u); u != "" && (err != nil || p.Hostname() == "" || p.Scheme != "http" && p.Scheme != "https") {
 			f.add("%s: %q is not an http or https URL", key, u)
 		}
 	}
+}
+
+// CheckServing refuses what makes no node that serves, before anything is touched: what lies in
+// the files that the settings name, and in those of the organizations. That another program
+// has the port, or that a database does not answer, is nothing of that.
+func (c *Config) CheckServing() error {
+	list, err := c.organizations()
+	if err != nil {
+		return err
+	}
+	if err := c.checkNamed(); err != nil {
+		return err
+	}
+	for _, o := range list {
+		if err := o.checkNamed(); err != nil {
+			return fmt.Errorf("configuration %s: %w", o.file, err)
+		}
+	}
+	return nil
+}
+
+// checkNamed looks at what the settings name, as Open and Serve read it.
+func (c *Config) checkNamed() error {
+	var f faults
+	for _, read := range []func() error{
+		func() error { _, err := c.acsKeys(); return err },
+		func() error { _, err := c.a2gSecrets(); return err },
+		func() error { _, err := c.scorer(c.logger()); return err },
+		func() error { _, err := c.provider(); return err },
+		func() error { _, err := c.authenticator(); return err },
+		func() error { _, err := c.llm(); return err },
+		func() error { _, err := c.peers(); return err },
+		func() error { _, err := c.pushSecret(); return err },
+		func() error { _, err := c.a2aWorkflow(); return err },
+		func() error { _, err := c.a2aSigner(); return err },
+		func() error { _, err := c.Events.targets(); return err },
+		func() error {
+			if c.Telemetry.URL == "" {
+				return nil
+			}
+			_, err := c.Telemetry.receiver(true)
+			if err == nil {
+				if _, err = export.TLS(c.Telemetry.CA); err != nil {
+					err = fmt.Errorf("telemetry.ca: %w", err)
+				}
+			}
+			return err
+		},
+		func() error {
+			if c.Ledger.Seed == "" {
+				return nil // one is made
+			}
+			_, err := c.seed()
+			return err
+		},
+		func() error {
+			url, err := c.postgres()
+			if err == nil && url != "" {
+				err = postgres.CheckURL(url)
+			}
+			if err != nil {
+				return fmt.Errorf("database: %w", err)
+			}
+			return nil
+		},
+		func() error {
+			if c.TLS.Cert == "" || c.behind != nil {
+				return nil
+			}
+			return server.CheckCertificate(c.TLS.Cert, c.TLS.Key)
+		},
+	} {
+		if err := read(); err != nil {
+			f = append(f, err)
+		}
+	}
+	return errors.Join(f...)
 }
 
 // proxies are the reverse proxies that are believed; check has seen that they can be read.

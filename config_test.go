@@ -72,6 +72,16 @@ func TestLoadRefuses(t *testing.T) {
 		{name: "SPIFFE role of every domain", flags: map[string]string{"spiffe-bundles": "a=f", "spiffe-roles": "spiffe://*=agent"}, want: "one trust domain"},
 		{name: "client certificates without TLS", flags: map[string]string{"tls-client-certificates": "true"}, want: "tls.cert"},
 		{name: "proofs without tokens", flags: map[string]string{"jwt-require-proof": "true"}, want: "jwt.require-proof"},
+		{name: "port", flags: map[string]string{"listen": "127.0.0.1:99999"}, want: "a port from 0 to 65535"},
+		{name: "port of gRPC", flags: map[string]string{"a2a-grpc": "127.0.0.1:99999"}, want: "a2a.grpc"},
+		{name: "port of syslog", flags: map[string]string{"events-syslog": "siem.test:99999"}, want: "events.syslog"},
+		{name: "a host that is none", file: "hosts: [\"a b\"]\n", want: `hosts: "a b" is no name of a host`},
+		{name: "a URL as host", flags: map[string]string{"hosts": "ok.test,https://reeve.test"}, want: `hosts: "https://reeve.test" is no name of a host`},
+		{name: "a pattern as host", flags: map[string]string{"hosts": "*.reeve.test"}, want: "hosts"},
+		{name: "origin of the ledger", flags: map[string]string{"ledger-origin": "a b"}, want: "ledger.origin"},
+		{name: "witness's key", flags: map[string]string{"ledger-witness": "https://x.test", "ledger-witness-key": "k"}, want: "ledger.witness-key"},
+		{name: "address for agents", flags: map[string]string{"a2a-url": "reeve"}, want: "a2a.url"},
+		{name: "bytes", flags: map[string]string{"retention-bytes": "-1"}, want: "not negative"},
 		{name: "witness", flags: map[string]string{"ledger-witness": "ftp://x", "ledger-witness-key": "k"}, want: "witness"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,6 +97,50 @@ func TestLoadRefuses(t *testing.T) {
 				t.Errorf("error %v, want one that says %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestCheckServing: what is wrong in the files that settings name is said before anything is made.
+func TestCheckServing(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad")
+	if err := os.WriteFile(bad, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, flags := range map[string]map[string]string{
+		"":                  {"hosts": "reeve.test,10.0.0.1:8080,[fe80::1]:80,a_b.test."},
+		"tls.cert":          {"tls-cert": bad, "tls-key": bad},
+		"32 to withstand":   {"jwt-secret": "file:" + bad, "jwt-audience": "a"},
+		"jwt.secret":        {"jwt-secret": "file:" + bad + "x", "jwt-audience": "a"},
+		"JWKS":              {"jwt-jwks": bad, "jwt-audience": "a", "jwt-issuer": "i"},
+		"acs.keys":          {"acs-keys": "a=b:file:" + bad},
+		"credentials":       {"credentials": "api.test=file:" + bad + "x"},
+		"model:":            {"model-url": "ftp://x"},
+		"a2g.secrets":       {"a2g-secrets": "did:a=file:" + bad},
+		"seed":              {"ledger-seed": "file:" + bad},
+		"database URL":      {"database": "postgres://h:99999999/x"},
+		"llm.key":           {"llm-key": "file:" + bad + "x"},
+		"a2a.key":           {"a2a-key": "file:" + bad},
+		"a2a.workflow":      {"a2a-workflow": bad},
+		"a2a.peers":         {"a2a-peers": "x"},
+		"tasks.push-secret": {"tasks-push-secret": "hunter2"},
+		"login.secret":      {"login-issuer": "https://x.test", "login-client": "c", "login-secret": "file:" + bad + "x"},
+		"events.headers":    {"events-url": "https://x.test", "events-headers": "a=file:" + bad + "x"},
+		"events.ca":         {"events-syslog": "x.test:6514", "events-ca": bad},
+		"telemetry.headers": {"telemetry-url": "https://x.test", "telemetry-headers": "a=file:" + bad + "x"},
+		"telemetry.ca":      {"telemetry-url": "https://x.test", "telemetry-ca": bad},
+	} {
+		flags["data"] = filepath.Join(dir, "data")
+		cfg, err := Load("", func(string) string { return "" }, flags)
+		if err != nil {
+			t.Fatalf("%v: %v", flags, err)
+		}
+		if err := cfg.CheckServing(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want one that says %q", flags, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data")); err == nil {
+		t.Error("the data folder was made")
 	}
 }
 

@@ -72,8 +72,7 @@ func (c *Config) takeFrom(listener *Config) error {
 	}
 	for _, host := range c.Hosts {
 		name := server.HostName(host)
-		_, err := netip.ParseAddr(name)
-		if name == "" || name == "localhost" || err == nil || strings.ContainsAny(host, "*/@") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if _, err := netip.ParseAddr(name); name == "localhost" || err == nil || !server.IsHost(host) {
 			return fmt.Errorf("hosts: %q is no name of one organization's alone (write other letters as the DNS has them, xn--…)", host)
 		}
 	}
@@ -146,13 +145,6 @@ func (c *Config) organizations() (list []*Config, err error) {
 		list = append(list, &o)
 	}
 	return list, nil
-}
-
-// CheckOrganizations says what is wrong with the files of the organizations, before anything
-// is touched.
-func (c *Config) CheckOrganizations() error {
-	_, err := c.organizations()
-	return err
 }
 
 // ownPlace is a file or folder that an organization has for itself.

@@ -301,7 +301,7 @@ func TestOrganizationsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cfg.CheckOrganizations(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := cfg.CheckServing(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 		n, err := Open(t.Context(), cfg)

@@ -25,29 +25,14 @@ import (
 
 // executors are those that every node has, and those given to Open.
 func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) {
-	credentials, err := c.credentials()
+	llm, err := c.llm()
 	if err != nil {
 		return nil, err
 	}
-	llm := executor.LLMConfig{
-		BaseURL: c.LLM.URL, Model: c.LLM.Model, PromptPrice: c.LLM.PromptPrice, CompletionPrice: c.LLM.CompletionPrice,
-		Credentials:  credentials,
-		AllowPrivate: true, // the node's operator named it
-	}
-	if c.LLM.Key != "" {
-		key, err := secret.Read(c.LLM.Key)
-		if err != nil {
-			return nil, fmt.Errorf("llm.key: %w", err)
-		}
-		llm.Key = string(key)
-	}
-	var peers []executor.Peer
-	for _, text := range c.A2A.Peers {
-		p, err := executor.ParsePeer(text, secret.Read)
-		if err != nil {
-			return nil, fmt.Errorf("a2a.peers: %w", err)
-		}
-		peers = append(peers, p)
+	credentials := llm.Credentials
+	peers, err := c.peers()
+	if err != nil {
+		return nil, err
 	}
 	if c.Tasks.Scratch != "" {
 		if err := os.MkdirAll(c.Tasks.Scratch, 0o700); err != nil {
@@ -75,6 +60,49 @@ func (c *Config) executors(own []executor.Executor) (*executor.Registry, error) 
 		}
 	}
 	return registry, nil
+}
+
+// llm is the model of llm_executor, with the credentials that all executors have.
+func (c *Config) llm() (llm executor.LLMConfig, err error) {
+	llm = executor.LLMConfig{
+		BaseURL: c.LLM.URL, Model: c.LLM.Model, PromptPrice: c.LLM.PromptPrice, CompletionPrice: c.LLM.CompletionPrice,
+		AllowPrivate: true, // the node's operator named it
+	}
+	if llm.Credentials, err = c.credentials(); err != nil {
+		return llm, err
+	}
+	if c.LLM.Key != "" {
+		key, err := secret.Read(c.LLM.Key)
+		if err != nil {
+			return llm, fmt.Errorf("llm.key: %w", err)
+		}
+		llm.Key = string(key)
+	}
+	return llm, nil
+}
+
+// peers are the agents whose cards must be signed.
+func (c *Config) peers() (peers []executor.Peer, err error) {
+	for _, text := range c.A2A.Peers {
+		p, err := executor.ParsePeer(text, secret.Read)
+		if err != nil {
+			return nil, fmt.Errorf("a2a.peers: %w", err)
+		}
+		peers = append(peers, p)
+	}
+	return peers, nil
+}
+
+// pushSecret signs push notifications; nil for none.
+func (c *Config) pushSecret() ([]byte, error) {
+	if c.Tasks.PushSecret == "" {
+		return nil, nil
+	}
+	signing, err := secret.Read(c.Tasks.PushSecret)
+	if err != nil {
+		return nil, fmt.Errorf("tasks.push-secret: %w", err)
+	}
+	return signing, nil
 }
 
 // credentials reads what the node's tasks are known by to services.
@@ -109,11 +137,9 @@ func (n *Node) openEngine(own []executor.Executor) (err error) {
 	if n.executors, err = n.cfg.executors(own); err != nil {
 		return err
 	}
-	var signing []byte
-	if n.cfg.Tasks.PushSecret != "" {
-		if signing, err = secret.Read(n.cfg.Tasks.PushSecret); err != nil {
-			return fmt.Errorf("tasks.push-secret: %w", err)
-		}
+	signing, err := n.cfg.pushSecret()
+	if err != nil {
+		return err
 	}
 	callbacks := &outbound.Dialer{AllowPrivate: n.cfg.AllowPrivateCallbacks}
 	n.engine.Store(engine.New(engine.Config{

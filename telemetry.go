@@ -59,7 +59,7 @@ func (s *eventsSettings) check() (errs []error) {
 		errs = append(errs, fmt.Errorf("events.mapping: choose ocsf or acs, not %q", s.Mapping))
 	}
 	if s.Syslog != "" {
-		if _, _, err := net.SplitHostPort(s.Syslog); err != nil {
+		if !address(s.Syslog) {
 			errs = append(errs, fmt.Errorf("events.syslog: %q is not an address such as siem.example:6514", s.Syslog))
 		}
 	}
@@ -214,6 +214,11 @@ func (n *Node) openExports(ctx context.Context) error {
 	targets, err := n.cfg.Events.targets()
 	if err != nil {
 		return err
+	}
+	if file, is := targets["events-file"].(*ocsf.File); is { // or it would be tried again and again, and nobody be told at the start
+		if err := file.Check(); err != nil {
+			return fmt.Errorf("events.file cannot be written: %w", err)
+		}
 	}
 	if err := n.openTelemetry(ctx, targets); err != nil {
 		return err

@@ -30,7 +30,7 @@ an environment variable and a key of reeve.yaml: see "reeve settings".`,
 			if err != nil {
 				return err
 			}
-			if err := cfg.CheckOrganizations(); err != nil {
+			if err := cfg.CheckServing(); err != nil {
 				return usageError{err}
 			}
 			setLogger(cfg, os.Stderr)

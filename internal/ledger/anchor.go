@@ -115,6 +115,13 @@ func (a *Anchorer) Prepare(ctx context.Context) error {
 		a.places = append(a.places, &place{name: LogPlace, publish: a.toLog})
 	}
 	if a.File != "" {
+		f, err := a.open()
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("ledger.file cannot be written: %w", err)
+		}
 		a.places = append(a.places, &place{name: "file:" + a.File, publish: a.toFile})
 	}
 	if a.URL != "" {
@@ -193,8 +200,12 @@ func (a *Anchorer) toLog(_ context.Context, cp Checkpoint, signed []byte) ([]byt
 
 // toFile appends the checkpoint and an empty line, and waits until it is on
 // the disk.
+func (a *Anchorer) open() (*os.File, error) {
+	return os.OpenFile(a.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+}
+
 func (a *Anchorer) toFile(_ context.Context, _ Checkpoint, signed []byte) ([]byte, error) {
-	f, err := os.OpenFile(a.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := a.open()
 	if err != nil {
 		return nil, err
 	}
@@ -293,6 +304,12 @@ type cosigner struct {
 }
 
 const algCosignature = 4
+
+// CheckWitnessKey says what is wrong with a witness's key.
+func CheckWitnessKey(vkey string) error {
+	_, err := newCosigner(vkey)
+	return err
+}
 
 func newCosigner(vkey string) (*cosigner, error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(vkey), "+")

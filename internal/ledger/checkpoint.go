@@ -32,7 +32,8 @@ func Name(origin string, log uint32) string {
 	return origin + "/" + strconv.FormatUint(uint64(log), 10)
 }
 
-func checkOrigin(origin string) error {
+// CheckOrigin says why a name can be that of no log.
+func CheckOrigin(origin string) error {
 	if origin == "" || strings.ContainsFunc(origin, func(r rune) bool { return unicode.IsSpace(r) || r < ' ' || r == '+' || r == unicode.ReplacementChar }) {
 		return fmt.Errorf("%q cannot be the name of a log: it must not be empty, nor have spaces or plus signs", origin)
 	}
@@ -73,7 +74,7 @@ func newSigner(origin string, seed []byte, log uint32) (*signer, error) {
 // VerifierKey returns the public key of one log, in the form of C2SP
 // signed-note: what VerifyOptions.TrustedKey and VerifyReceipt take.
 func VerifierKey(origin string, seed []byte, log uint32) (string, error) {
-	if err := checkOrigin(origin); err != nil {
+	if err := CheckOrigin(origin); err != nil {
 		return "", err
 	}
 	s, err := newSigner(origin, seed, log)

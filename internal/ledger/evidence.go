@@ -18,7 +18,7 @@ const evidenceHead = "reeve evidence v1\n"
 // SignEvidence signs, with the keys of the logs that are in an archive of evidence, what
 // the archive holds: a note (C2SP signed-note) of the text behind a line of its own.
 func SignEvidence(origin string, seed []byte, logs []uint32, text string) ([]byte, error) {
-	if err := checkOrigin(origin); err != nil {
+	if err := CheckOrigin(origin); err != nil {
 		return nil, err
 	}
 	signers := make([]note.Signer, len(logs))

@@ -235,7 +235,7 @@ func Open(ctx context.Context, cfg Config) (*Log, error) {
 	if cfg.OnCheckpoint == nil {
 		cfg.OnCheckpoint = func(uint32, uint64, []byte) {}
 	}
-	if err := checkOrigin(cfg.Origin); err != nil {
+	if err := CheckOrigin(cfg.Origin); err != nil {
 		return nil, err
 	}
 	lease, err := cfg.Store.Acquire(ctx, cfg.Owner)

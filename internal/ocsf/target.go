@@ -28,6 +28,15 @@ import (
 // in the log is.
 type File struct{ Name string }
 
+// Check says why the file cannot be written. It is made where it is not there.
+func (f *File) Check() error {
+	file, err := os.OpenFile(f.Name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
 // Send appends events.
 func (f *File) Send(_ context.Context, events [][]byte) error {
 	file, err := os.OpenFile(f.Name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)

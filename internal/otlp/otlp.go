@@ -51,7 +51,7 @@ const maxAnswer = 1 << 20
 // Check says whether the settings can work, without asking anybody.
 func (r *Receiver) Check() error {
 	u, err := url.Parse(r.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return fmt.Errorf("%q is not an http or https URL; credentials go into headers", r.URL)
 	}
 	if r.Protocol != HTTP && r.Protocol != GRPC {

@@ -3,9 +3,31 @@ package secret
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
+
+// TestReadTwice: what a pipe has given once is read again.
+func TestReadTwice(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w.WriteString("from a pipe\n")
+	w.Close()
+	ref := "file:/dev/fd/" + strconv.Itoa(int(r.Fd()))
+	if runtime.GOOS == "windows" {
+		return // it has no names for pipes like these
+	}
+	for range 2 {
+		if got, err := Read(ref); string(got) != "from a pipe" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
 
 func TestRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")

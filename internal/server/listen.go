@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -65,6 +66,26 @@ func HostName(host string) string {
 		host = name
 	}
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+// IsHost reports whether a text is the name or the address of a host, with or without a port.
+func IsHost(text string) bool {
+	name := HostName(text)
+	if _, port, err := net.SplitHostPort(text); err == nil && (port == "" || strings.Trim(port, "0123456789") != "") {
+		return false
+	}
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // foreign says why a request comes from a page of another site, or under a name
@@ -148,13 +169,19 @@ type stamp struct {
 	size     int64
 }
 
+// CheckCertificate says what is wrong with the files of a certificate and its key.
+func CheckCertificate(certFile, keyFile string) error {
+	_, err := loadCertificate(certFile, keyFile, nil)
+	return err
+}
+
 func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificate, error) {
 	if certFile == "" || keyFile == "" {
 		return nil, errors.New("tls: a certificate and a key go together")
 	}
 	c := &certificate{certFile: certFile, keyFile: keyFile, logger: logger}
 	if err := c.load(); err != nil {
-		return nil, fmt.Errorf("tls: %w", err)
+		return nil, fmt.Errorf("tls.cert and tls.key: %w", err)
 	}
 	return c, nil
 }

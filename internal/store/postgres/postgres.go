@@ -79,11 +79,25 @@ func Open(ctx context.Context, url string) (*Store, error) { return connect(ctx,
 // ErrOlderSchema where it would have to be brought up to date first.
 func OpenReader(ctx context.Context, url string) (*Store, error) { return connect(ctx, url, true) }
 
-func connect(ctx context.Context, url string, readOnly bool) (*Store, error) {
+// CheckURL says what is wrong with a database's URL.
+func CheckURL(url string) error {
+	_, err := parse(url)
+	return err
+}
+
+func parse(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The parser's message quotes the URL, with the password in it masked.
 		return nil, fmt.Errorf("the database URL cannot be read: %w", err)
+	}
+	return cfg, nil
+}
+
+func connect(ctx context.Context, url string, readOnly bool) (*Store, error) {
+	cfg, err := parse(url)
+	if err != nil {
+		return nil, err
 	}
 	if !strings.Contains(url, "pool_max_conns") {
 		// A commit takes its turn with those who read, and must not wait for long.
