@@ -996,6 +996,18 @@ func TestConsoleWhatIf(t *testing.T) {
 	if resp, _ := v.send("GET", "/console/policy?version=sha256:00", ""); resp.StatusCode != 404 {
 		t.Errorf("a version that there is not: %d", resp.StatusCode)
 	}
+	for asked, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"0-99999999":             {404, "records so far."},
+		"0-99999999999999999999": {400, "is not a decision id"},
+		"9-1":                    {404, "There is no log 9 here."},
+	} {
+		if resp, page := v.send("GET", "/console/ledger?decision="+asked, ""); resp.StatusCode != want.status || !strings.Contains(page, want.says) {
+			t.Errorf("the receipt of %s: %d", asked, resp.StatusCode)
+		}
+	}
 	r.policy(now)
 	// It is in force for nobody.
 	if _, text := r.ask(identity.Agent, "POST", "/", step(99, "clerk", "read_secret", "path", "x")); !strings.Contains(text, `"decision":"deny"`) {

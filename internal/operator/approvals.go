@@ -42,7 +42,7 @@ func (o *API) listApprovals(r *http.Request, exact bool) (ApprovalList, error) {
 			return ApprovalList{}, badRequest("limit is a number from 1 to %d", approvalsPage)
 		}
 	}
-	list, bad, next, err := o.Guard.Approvals(r.Context(), q.Get("all") == "", exact, q.Get("after"), limit)
+	list, bad, next, err := o.Guard.Approvals(r.Context(), !all(r), exact, q.Get("after"), limit)
 	if err != nil {
 		return ApprovalList{}, o.failed("the approvals were not read", err)
 	}
@@ -137,7 +137,7 @@ type GrantList struct {
 
 func (o *API) listGrants(r *http.Request, _ act.Principal, _ Nothing) (GrantList, error) {
 	q := r.URL.Query()
-	list, bad, next, err := o.Guard.Grants(r.Context(), q.Get("all") == "", q.Get("after"), approvalsPage)
+	list, bad, next, err := o.Guard.Grants(r.Context(), !all(r), q.Get("after"), approvalsPage)
 	if err != nil {
 		return GrantList{}, o.failed("the grants were not read", err)
 	}

@@ -114,9 +114,9 @@ func (o *API) showBill(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	format := bom.Format(q.Get("format"))
 	if format == "" {
-		serve(func(r *http.Request, _ act.Principal, _ Nothing) (*bom.Report, error) {
+		serve(only(func(r *http.Request, _ act.Principal, _ Nothing) (*bom.Report, error) {
 			return o.BOM(r.Context(), r.PathValue("id"), q.Get("principal"), q.Get("since"))
-		})(w, r)
+		}, "principal", "since", "format"))(w, r)
 		return
 	}
 	document, statement, err := o.SignedBOM(r.Context(), r.PathValue("id"), q.Get("principal"), format)

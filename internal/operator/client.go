@@ -99,7 +99,11 @@ func (c *Client) Text(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	if answer.Code != http.StatusOK {
-		return nil, answer.Read(nil)
+		err := answer.Read(nil)
+		if said := strings.TrimSpace(string(answer.Body)); len(said) < 300 && strings.HasSuffix(said, ".") { // a sentence, as the ledger's proofs are refused
+			err = errors.New(said)
+		}
+		return nil, problem{answer.Code, err}
 	}
 	return answer.Body, nil
 }

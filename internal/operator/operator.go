@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -115,12 +116,12 @@ type row struct {
 
 func (o *API) table() []row {
 	return []row{
-		{"GET /admin/status", admins, 0, serve(o.status)},
+		{"GET /admin/status", admins, 0, serve(only(o.status))},
 		{"POST /admin/policy/reload", admins, maxAdmin, serve(o.reloadPolicy)},
-		{"GET /policy", looking, 0, serve(o.showPolicy)},
+		{"GET /policy", looking, 0, serve(only(o.showPolicy, "hash"))},
 		{"POST /policy/check", looking, maxAdmin, serve(o.checkPolicy)},
-		{"GET /nodes", looking, 0, serve(o.listNodes)},
-		{"GET /admin/keys", admins, 0, serve(o.Keys.list)},
+		{"GET /nodes", looking, 0, serve(only(o.listNodes, "all"))},
+		{"GET /admin/keys", admins, 0, serve(only(o.Keys.list))},
 		{"POST /admin/keys", admins, maxAdmin, serve(o.Keys.create)},
 		{"POST /admin/keys/revoke", admins, maxAdmin, serve(o.Keys.revoke)},
 		{"POST /admin/backup", admins, maxAdmin, serve(o.backup)},
@@ -129,40 +130,40 @@ func (o *API) table() []row {
 		{"POST /admin/index", admins, maxAdmin, serve(o.index)},
 		{"GET /api/v1/openapi.json", asked, 0, describe},
 		{"GET /api/v1/decisions", looking, 0, serve(o.decisions)},
-		{"GET /api/v1/decisions/{id}", looking, 0, serve(o.explain)},
+		{"GET /api/v1/decisions/{id}", looking, 0, serve(only(o.explain))},
 		{"GET /api/v1/sessions", looking, 0, serve(o.listSessions)},
 		{"GET /api/v1/sessions/{id}", looking, 0, serve(o.showSession)},
-		{"GET /api/v1/sessions/{id}/labels", asked, 0, serve(o.showLabels)},
+		{"GET /api/v1/sessions/{id}/labels", asked, 0, serve(only(o.showLabels, "principal", "agent"))},
 		{"POST /api/v1/sessions/{id}/labels", answers, maxAnswer, serve(o.clearLabels)},
 		{"GET /api/v1/decisions/stream", looking, 0, o.streamDecisions},
 		{"GET /api/v1/evidence", looking, 0, o.evidence},
-		{"GET /api/v1/ledger", looking, 0, serve(o.showLedger)},
-		{"GET /api/v1/running", admins, 0, serve(o.running)},
-		{"GET /agents", looking, 0, serve(o.listAgents)},
-		{"GET /agents/{did}", looking, 0, serve(o.showAgent)},
+		{"GET /api/v1/ledger", looking, 0, serve(only(o.showLedger))},
+		{"GET /api/v1/running", admins, 0, serve(only(o.running))},
+		{"GET /agents", looking, 0, serve(only(o.listAgents, "after"))},
+		{"GET /agents/{did}", looking, 0, serve(only(o.showAgent))},
 		{"POST /agents/{did}", admins, maxAnswer, serve(o.setAgent)},
-		{"GET /approvals", answers, 0, serve(o.listExact)},
-		{"GET /approvals", looking, 0, serve(o.listKept)},
-		{"GET /approvals/{id}", answers, 0, serve(o.showExact)},
-		{"GET /approvals/{id}", looking, 0, serve(o.showKept)},
+		{"GET /approvals", answers, 0, serve(only(o.listExact, "after", "all", "limit"))},
+		{"GET /approvals", looking, 0, serve(only(o.listKept, "after", "all", "limit"))},
+		{"GET /approvals/{id}", answers, 0, serve(only(o.showExact))},
+		{"GET /approvals/{id}", looking, 0, serve(only(o.showKept))},
 		{"POST /approvals/{id}", answers, maxAnswer, serve(o.answerApproval)},
-		{"GET /admin/passkeys", answers, 0, serve(o.listPasskeys)},
+		{"GET /admin/passkeys", answers, 0, serve(only(o.listPasskeys))},
 		{"POST /admin/passkeys", answers, maxAnswer, serve(o.registerPasskey)},
 		{"POST /admin/passkeys/challenge", answers, maxAnswer, serve(o.challengePasskey)},
 		{"POST /admin/passkeys/{id}", answers, maxAnswer, serve(o.changePasskey)},
-		{"GET /pushes", looking, 0, serve(o.listPushes)},
-		{"GET /grants/{id}", asked, 0, serve(o.showGrant)},
-		{"GET /grants", asked, 0, serve(o.listGrants)},
+		{"GET /pushes", looking, 0, serve(only(o.listPushes, "task"))},
+		{"GET /grants/{id}", asked, 0, serve(only(o.showGrant))},
+		{"GET /grants", asked, 0, serve(only(o.listGrants, "after", "all"))},
 		{"POST /grants/{id}", answers, maxAnswer, serve(o.changeGrant)},
 		{"GET /decisions/{id}", looking, 0, o.decision},
-		{"GET /api/v1/habits", looking, 0, serve(o.listHabits)},
-		{"GET /api/v1/agents/{id}/habits", looking, 0, serve(o.showHabits)},
-		{"GET /api/v1/agents/{id}/drift", looking, 0, serve(o.showDrift)},
+		{"GET /api/v1/habits", looking, 0, serve(only(o.listHabits, "agent"))},
+		{"GET /api/v1/agents/{id}/habits", looking, 0, serve(only(o.showHabits, "principal", "user", "organization"))},
+		{"GET /api/v1/agents/{id}/drift", looking, 0, serve(only(o.showDrift, "principal"))},
 		{"POST /api/v1/agents/{id}/habits", admins, maxAnswer, serve(o.sayHabits)},
-		{"GET /api/v1/boms", looking, 0, serve(o.listBills)},
+		{"GET /api/v1/boms", looking, 0, serve(only(o.listBills, "after"))},
 		{"GET /api/v1/agents/{id}/bom", looking, 0, o.showBill},
 		{"POST /api/v1/decisions/{id}/incident", answers, maxAnswer, serve(o.incident)},
-		{"GET /api/v1/policy/shadow", looking, 0, serve(o.shadow)},
+		{"GET /api/v1/policy/shadow", looking, 0, serve(only(o.shadow))},
 		{"POST /api/v1/policy/replay", looking, maxCandidate, o.replay},
 	}
 }
@@ -250,6 +251,31 @@ func serve[Q, A any](f func(*http.Request, act.Principal, Q) (A, error)) http.Ha
 		}
 		answer(w, http.StatusOK, a)
 	}
+}
+
+// only has f asked by some parameters and no others, each once: who mistypes one must not take
+// what is answered for what was meant.
+func only[A any](f func(*http.Request, act.Principal, Nothing) (A, error), names ...string) func(*http.Request, act.Principal, Nothing) (A, error) {
+	return func(r *http.Request, by act.Principal, q Nothing) (a A, err error) {
+		for name, values := range r.URL.Query() {
+			switch {
+			case !slices.Contains(names, name) && len(names) == 0:
+				return a, badRequest("nothing is asked here by %.80q", name)
+			case !slices.Contains(names, name):
+				return a, badRequest("nothing is asked here by %.80q, but by %s", name, strings.Join(names, ", "))
+			case len(values) != 1:
+				return a, badRequest("%.80q is given %d times", name, len(values))
+			case name == "all" && !slices.Contains([]string{"", "0", "1", "false", "true"}, values[0]):
+				return a, badRequest("all is true, for those, too, that are over, or false; not %.80q", values[0])
+			}
+		}
+		return f(r, by, q)
+	}
+}
+
+// all reports whether also those are asked for that are over.
+func all(r *http.Request) bool {
+	return slices.Contains([]string{"1", "true"}, r.URL.Query().Get("all"))
 }
 
 func answer(w http.ResponseWriter, status int, v any) {
@@ -390,7 +416,7 @@ func (o *API) listNodes(r *http.Request, _ act.Principal, _ Nothing) (NodeList, 
 	if err != nil {
 		return NodeList{}, o.failed("the nodes were not read", err)
 	}
-	return ListNodes(list, r.URL.Query().Get("all") != ""), nil
+	return ListNodes(list, all(r)), nil
 }
 
 func (o *API) reloadPolicy(r *http.Request, by act.Principal, _ Nothing) (PolicyLoaded, error) {
@@ -417,6 +443,15 @@ func (o *API) backup(r *http.Request, by act.Principal, q BackupTo) (Nothing, er
 	}
 	if _, err := os.Stat(q.File); !errors.Is(err, fs.ErrNotExist) {
 		return Nothing{}, badRequest("%s is there already; a backup overwrites nothing", q.File)
+	}
+	// Whether it can be made there is looked at before it is recorded that somebody has it.
+	switch f, err := os.OpenFile(q.File+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); {
+	case err == nil:
+		if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+			return Nothing{}, err
+		}
+	case !errors.Is(err, fs.ErrExist): // else a backup is being made there, or was broken off
+		return Nothing{}, badRequest("the node cannot write the backup there: %w", err)
 	}
 	var seed []byte
 	details := map[string]string{"seed": "left out"}
