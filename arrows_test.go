@@ -33,7 +33,7 @@ var arrows = map[string]string{
 
 	"internal/risk/hazard/corpus/build": "",
 	"internal/risk/model":               "internal/rawjson",
-	"internal/params":                   "internal/rawjson",
+	"internal/params":                   "internal/canon internal/rawjson",
 	"internal/jsonbody":                 "",
 	"internal/wording":                  "act internal/visible",
 	"internal/content":                  "act internal/canon internal/rawjson",

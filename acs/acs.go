@@ -237,10 +237,18 @@ func unsigned() *jsonrpc.Error {
 	return fault(SignatureInvalid, "The signature is missing, is not whole, does not hold, or names a key that is not known here.")
 }
 
-// speaks reports whether a version is one that is understood.
+// speaks reports whether a version is one that is understood: 0.1, or 0.1.0 and what semantic
+// versioning puts behind it.
 func speaks(version string) bool {
-	major, rest, ok := strings.Cut(version, ".")
-	return ok && major == "0" && rest != ""
+	number, _, _ := strings.Cut(version, "-")
+	number, _, _ = strings.Cut(number, "+")
+	parts := strings.Split(number, ".")
+	for _, part := range parts {
+		if part == "" || strings.Trim(part, "0123456789") != "" {
+			return false
+		}
+	}
+	return (len(parts) == 2 || len(parts) == 3) && parts[0] == "0"
 }
 
 // ping says that the guardian is there. It is signed where the question was.

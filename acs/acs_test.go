@@ -367,6 +367,11 @@ func TestEnvelope(t *testing.T) {
 		"no id":                         {string(withoutID(signed())), -32600},
 		"no method of ACS":              {string(a.form("nonsense", call)), -32601},
 		"version":                       {string(a.form("steps/toolCallRequest", call, set("acs_version", "9.9.9"))), UnsupportedVersion},
+		"no version at all":             {string(a.form("steps/toolCallRequest", call, set("acs_version", "0.x"))), UnsupportedVersion},
+		"half a version":                {string(a.form("steps/toolCallRequest", call, set("acs_version", "0."))), UnsupportedVersion},
+		"a long version":                {string(a.form("steps/toolCallRequest", call, set("acs_version", "0.1.0.0"))), UnsupportedVersion},
+		"two payloads":                  {string(a.form("steps/toolCallRequest", call, set("Payload", map[string]any{}))), -32600},
+		"two sessions":                  {string(a.form("steps/toolCallRequest", call, meta("sessionId", "x"))), -32600},
 		"no version":                    {string(a.form("steps/toolCallRequest", call, func(p map[string]any) { delete(p, "acs_version") })), -32600},
 		"no params":                     {`{"jsonrpc":"2.0","id":1,"method":"system/ping"}`, -32600},
 		"a long session":                {string(a.form("system/ping", `{}`, meta("session_id", strings.Repeat("a", 5000)))), -32600},
@@ -391,6 +396,23 @@ func TestEnvelope(t *testing.T) {
 	} {
 		if got := a.ask("steps/toolCallRequest", call, c.change); got.said() != c.want {
 			t.Errorf("%s: %s", name, got.raw)
+		}
+	}
+	// Members that some readers take for those of the standard, and others do not.
+	for _, payload := range []string{
+		`{"tool":{"name":"ls"},"Tool":{"name":"rm"},"arguments":{}}`,
+		`{"tool":{"name":"ls","NAME":"rm"},"arguments":{}}`,
+		`{"tool":{"name":"ls"},"arguments":{},"Arguments":{"path":{"value":"/"}}}`,
+		`{"tool":{"name":"ls"},"arguments":{"path":{"value":"a","Value":"/"}}}`,
+		`{"tool":{"name":"ls"},"arguments":{},"rawCommand":"rm -rf /"}`,
+	} {
+		if got := a.ask("steps/toolCallRequest", payload); got.Error.Code != -32602 || !strings.Contains(string(got.raw), "which of them counts cannot be known") {
+			t.Errorf("%s: %s", payload, got.raw)
+		}
+	}
+	for _, version := range []string{"0.1", "0.1.0", "0.2.0-rc.1"} {
+		if got := a.ask("steps/toolCallRequest", call, set("acs_version", version)); got.Error.Code != 0 {
+			t.Errorf("version %s: %s", version, got.raw)
 		}
 	}
 	eve := g.agent()

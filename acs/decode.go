@@ -88,7 +88,7 @@ func decode(r *jsonrpc.Request) (*act.Action, *params.Fault) {
 		d.texts.AddOthers(d.p.Get("content"), act.Leaf{Pointer: payload + "/content"}, "value")
 		d.rest("content")
 	case "toolCallRequest":
-		return d.a, d.call()
+		return d.a, d.call(r)
 	case "toolCallResult":
 		d.a.Kind, d.a.Answers = act.ToolResult, d.p.Get("request_id_ref").Text()
 		d.a.Failed = !d.p.Get("exit_status").Is("success")
@@ -181,7 +181,7 @@ func (d *decoder) values(name, channel string) {
 
 // call reads a tool's call. What it does is the tool and the arguments' values, as by
 // every other door; what else the agent says of it is of the act as well.
-func (d *decoder) call() *params.Fault {
+func (d *decoder) call(r *jsonrpc.Request) *params.Fault {
 	d.a.Kind, d.a.Resource = act.ToolCall, d.p.Get("tool").Get("name").Text()
 	d.texts.AddFixed(d.p.Get("tool").Get("name"), act.Leaf{Pointer: payload + "/tool/name"})
 	d.texts.AddOthers(d.p.Get("tool"), act.Leaf{Pointer: payload + "/tool"}, "name")
@@ -196,6 +196,9 @@ func (d *decoder) call() *params.Fault {
 		v := wrapped.Get("value")
 		if wrapped.Kind() != rawjson.Object || !v.Exists() {
 			return params.Wrong(at, "An argument has no value.", `an object with "value"`)
+		}
+		if fault := argumentTable.Check(wrapped, r.Message); fault != nil {
+			return fault
 		}
 		d.texts.AddName(name, act.Leaf{Pointer: payload + "/arguments", Arg: name})
 		d.a.Arguments = append(d.a.Arguments, act.Argument{Name: name, Value: v.Raw(), Pointer: at + "/value"})

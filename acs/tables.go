@@ -66,7 +66,7 @@ func filled(name string) params.Field {
 }
 
 // envelope is the params of every method.
-var envelope = params.Table{Name: "params", Fields: []params.Field{
+var envelope = params.Table{Name: "params", Exact: true, Fields: []params.Field{
 	filled("acs_version"),
 	{Name: "request_id", Type: uuid},
 	{Name: "timestamp", Type: timestamp},
@@ -88,10 +88,11 @@ var envelope = params.Table{Name: "params", Fields: []params.Field{
 		}}},
 	}}},
 	{Name: "payload", Type: params.Record},
+	{Name: "signature", Type: params.Anything, Flags: params.Optional}, // which is looked at by itself
 }}
 
 // helloTable is the payload of handshake/hello.
-var helloTable = params.Table{Name: "ClientHello", Fields: []params.Field{
+var helloTable = params.Table{Name: "ClientHello", Exact: true, Fields: []params.Field{
 	{Name: "acs_versions_supported", Flags: params.List | params.Some, Most: 64},
 	{Name: "methods_implemented", Flags: params.List, Max: 256, Most: 256},
 	{Name: "transports_supported", Flags: params.List | params.Some, Most: 16},
@@ -103,14 +104,19 @@ var helloTable = params.Table{Name: "ClientHello", Fields: []params.Field{
 
 var (
 	value = params.Field{Name: "value", Type: params.Anything}
+	// from is where a value came from: what is none is nobody's word.
+	from  = params.Field{Name: "provenance", Type: params.Anything, Flags: params.Optional}
 	parts = params.Field{Name: "content", Flags: params.List | params.Some, Table: &params.Table{Name: "ContentPart", Fields: []params.Field{
-		oneOf("type", 0, "text", "image", "audio", "file"), value,
+		oneOf("type", 0, "text", "image", "audio", "file"), value, from,
 	}}}
-	results = params.Field{Name: "results", Flags: params.List, Table: &params.Table{Name: "result", Fields: []params.Field{value}}}
+	results = params.Field{Name: "results", Flags: params.List, Table: &params.Table{Name: "result", Fields: []params.Field{value, {Name: "source_id", Type: params.Anything, Flags: params.Optional}, from}}}
 	tool    = params.Field{Name: "tool", Table: &params.Table{Name: "tool", Fields: []params.Field{filled("name"), optional("version"), optional("provider")}}}
 	pairs   = func(name string) params.Field { return params.Field{Name: name, Type: params.Record} }
 	texts   = func(name string) params.Field { return params.Field{Name: name, Flags: params.List} }
 )
+
+// argumentTable is each of a call's arguments.
+var argumentTable = params.Table{Name: "argument", Exact: true, Fields: []params.Field{value, from}}
 
 // steps are the methods of steps/, each with what its payload must have.
 var steps = map[string]*params.Table{
@@ -121,11 +127,11 @@ var steps = map[string]*params.Table{
 	"agentResponse":          {Name: "agentResponse", Fields: []params.Field{parts, optional("reasoning")}},
 	"knowledgeRetrieval":     {Name: "knowledgeRetrieval", Fields: []params.Field{{Name: "query", Table: &params.Table{Name: "query", Fields: []params.Field{value}}}, results}},
 	"memoryContextRetrieval": {Name: "memoryContextRetrieval", Fields: []params.Field{results}},
-	"memoryStore":            {Name: "memoryStore", Fields: []params.Field{{Name: "content", Table: &params.Table{Name: "content", Fields: []params.Field{value}}}}},
+	"memoryStore":            {Name: "memoryStore", Fields: []params.Field{{Name: "content", Table: &params.Table{Name: "content", Fields: []params.Field{value, from}}}}},
 	"toolCallRequest":        {Name: "toolCallRequest", Fields: []params.Field{tool, pairs("arguments"), optional("raw_command")}},
 	"toolCallResult": {Name: "toolCallResult", Fields: []params.Field{
 		tool, oneOf("exit_status", 0, "success", "failure", "timeout", "blocked"),
-		{Name: "outputs", Flags: params.List, Table: &params.Table{Name: "output", Fields: []params.Field{value}}},
+		{Name: "outputs", Flags: params.List, Table: &params.Table{Name: "output", Fields: []params.Field{value, from}}},
 		optional("request_id_ref"),
 	}},
 	"preCompact":    {Name: "preCompact", Fields: []params.Field{texts("entries_to_compact"), filled("triggered_by")}},
@@ -158,8 +164,9 @@ var unchanged = map[string]bool{
 }
 
 func init() {
-	params.Prepare(&envelope, &helloTable)
+	params.Prepare(&envelope, &helloTable, &argumentTable)
 	for _, t := range steps {
+		t.Exact = true
 		params.Prepare(t)
 	}
 }

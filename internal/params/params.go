@@ -6,8 +6,10 @@ package params
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -97,8 +99,12 @@ type Table struct {
 	Variants []Variant
 	// Either names two members of which exactly one must be there.
 	Either [2]string
+	// Exact refuses members that are none of the table's, and that some readers take for one of
+	// them (canon.FoldMember): here and in the tables below.
+	Exact bool
 
-	names []string // of the fields; filled in by Prepare
+	names  []string          // of the fields; filled in by Prepare
+	folded map[string]string // the names as such readers compare them
 }
 
 // Variant is the table that holds for a word of the tag.
@@ -119,17 +125,19 @@ func Prepare(tables ...*Table) {
 		if len(t.Fields) > maxFields {
 			panic("params: the table " + t.Name + " has more fields than maxFields")
 		}
-		t.names = make([]string, len(t.Fields))
+		t.names, t.folded = make([]string, len(t.Fields)), map[string]string{}
 		for i := range t.Fields {
 			f := &t.Fields[i]
-			t.names[i] = f.Name
+			t.names[i], t.folded[canon.FoldMember(f.Name)] = f.Name, f.Name
 			if f.Table != nil {
+				f.Table.Exact = f.Table.Exact || t.Exact
 				Prepare(f.Table)
 			} else if f.Type == nil {
 				f.Type = String
 			}
 		}
 		for _, v := range t.Variants {
+			v.Table.Exact = v.Table.Exact || t.Exact
 			Prepare(v.Table)
 		}
 	}
@@ -201,6 +209,11 @@ func (t *Table) check(v rawjson.Value) *fault {
 			return fault
 		}
 	}
+	if t.Exact {
+		if f := t.double(v); f != nil {
+			return f
+		}
+	}
 	if t.Either[0] != "" {
 		a, b := v.Get(t.Either[0]), v.Get(t.Either[1])
 		expected := "either " + t.Either[0] + " or " + t.Either[1]
@@ -209,6 +222,19 @@ func (t *Table) check(v rawjson.Value) *fault {
 		}
 		if a.Exists() && b.Exists() {
 			return &fault{v, "", "It has both " + t.Either[0] + " and " + t.Either[1] + ", and which of them counts cannot be known.", expected}
+		}
+	}
+	return nil
+}
+
+// double is the fault of a member that is none of the table's, and is taken for one.
+func (t *Table) double(v rawjson.Value) *fault {
+	for name, m := range v.Members() {
+		if slices.Contains(t.names, name) {
+			continue
+		}
+		if is, ok := t.folded[canon.FoldMember(name)]; ok {
+			return &fault{m, "", "Some readers take this member for " + is + ", and others do not: which of them counts cannot be known.", is + ", or another name"}
 		}
 	}
 	return nil
