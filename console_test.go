@@ -996,6 +996,12 @@ func TestConsoleWhatIf(t *testing.T) {
 	if resp, _ := v.send("GET", "/console/policy?version=sha256:00", ""); resp.StatusCode != 404 {
 		t.Errorf("a version that there is not: %d", resp.StatusCode)
 	}
+	// What an address asks for is shown with every character of it.
+	for _, path := range []string{"live?agent=a%E2%80%AEb", "live?since=a%E2%80%AEb", "sessions?agent=a%E2%80%AEb", "sessions?since=a%E2%80%AEb", "ledger?decision=a%E2%80%AEb"} {
+		if _, page := v.send("GET", "/console/"+path, ""); strings.Contains(page, "\u202e") || !strings.Contains(page, "U+202E") && !strings.Contains(page, "U&#43;202E") {
+			t.Errorf("%s: %s", path, page)
+		}
+	}
 	for asked, want := range map[string]struct {
 		status int
 		says   string

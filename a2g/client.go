@@ -2,6 +2,7 @@ package a2g
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -37,12 +38,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("the governing side answered error %d: %s", e.Code, e.Message)
+	s := fmt.Sprintf("the governing side answered with error %d, ", e.Code) + cmp.Or(e.Message, "and did not say why")
 	if e.Data.Field != "" {
 		s += ": " + e.Data.Field
 	}
 	if e.Data.Reason != "" {
 		s += ": " + e.Data.Reason
+	}
+	if e.Data.BlockedBy != "" {
+		s += " (" + e.Data.BlockedBy + ")"
 	}
 	return s
 }

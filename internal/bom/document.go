@@ -62,7 +62,17 @@ func (b *Bill) Document(format Format, p *Proof) ([]byte, error) {
 	case SWID:
 		return b.swid(parts, p)
 	}
-	return nil, fmt.Errorf("there is no format %q: choose one of %v", format, Formats)
+	return nil, fmt.Errorf("there is no format %q: choose %s", format, Named())
+}
+
+// Named are the formats, as sentences name them.
+func Named() string {
+	names := make([]string, len(Formats))
+	for i, f := range Formats {
+		names[i] = string(f)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // part is a component as documents have it.

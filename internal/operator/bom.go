@@ -135,7 +135,7 @@ func (o *API) showBill(w http.ResponseWriter, r *http.Request) {
 // it was given out is recorded.
 func (o *API) SignedBOM(ctx context.Context, agent, principal string, format bom.Format) (document, statement []byte, err error) {
 	if !slices.Contains(bom.Formats, format) {
-		return nil, nil, badRequest("there is no format %.40q: choose one of %v", format, bom.Formats)
+		return nil, nil, badRequest("there is no format %.40q: choose %s", format, bom.Named())
 	}
 	b, err := o.bill(ctx, agent, principal)
 	if err != nil {

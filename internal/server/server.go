@@ -527,7 +527,11 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) st
 	}
 	if !e.Missing {
 		s.refusals.Do(func() {
-			s.logger.Warn("a credential was refused", "reason", e.Reason, "cause", errors.Unwrap(err), "from", r.RemoteAddr)
+			said := []any{"reason", e.Reason, "from", r.RemoteAddr}
+			if cause := errors.Unwrap(err); cause != nil {
+				said = append(said, "cause", cause)
+			}
+			s.logger.Warn("a credential was refused", said...)
 		})
 	}
 	w.Header().Set("WWW-Authenticate", e.Challenge())

@@ -187,6 +187,13 @@ func TestCredentials(t *testing.T) {
 			}
 		})
 	}
+	var logged strings.Builder
+	ask(local(t, func(c *Config) {
+		c.Auth, c.Logger = newAuth(t, true, agentKey), slog.New(slog.NewTextHandler(&logged, nil))
+	}), "POST", "/", whoCall, "Authorization", "Bearer nonsense")
+	if said := logged.String(); !strings.Contains(said, "a credential was refused") || strings.Contains(said, "nil") {
+		t.Errorf("the log says %q", said)
+	}
 	if w := ask(closed, "GET", "/metrics", "", "Authorization", auditor); w.Code != 200 {
 		t.Errorf("metrics for an auditor: %d", w.Code)
 	}

@@ -164,7 +164,7 @@ func (h *heads) catchUp(c *sqlite.Conn, size uint64) error {
 		return fmt.Errorf("%w: the log has shrunk from %d to %d records", layout.ErrDamaged, h.upto, size)
 	}
 	for h.upto < size {
-		stmt, err := c.Prepare(`SELECT first, count, claims FROM batch WHERE first >= ? ORDER BY first LIMIT 64`)
+		stmt, err := prepare(c, `SELECT first, count, claims FROM batch WHERE first >= ? ORDER BY first LIMIT 64`)
 		if err != nil {
 			return err
 		}
@@ -350,7 +350,7 @@ func (r run) block(key []byte) int64 {
 }
 
 func (r run) find(c *sqlite.Conn, key ledger.Key) (index uint64, ok bool, err error) {
-	stmt, err := c.Prepare(`SELECT data FROM head_block WHERE id = ?`)
+	stmt, err := prepare(c, `SELECT data FROM head_block WHERE id = ?`)
 	if err != nil {
 		return 0, false, err
 	}
@@ -592,7 +592,7 @@ type source struct {
 func (src *source) fill() error {
 	for len(src.entries) == 0 && src.next < src.end {
 		err := src.store.read(context.Background(), func(c *sqlite.Conn) error {
-			stmt, err := c.Prepare(`SELECT id, data FROM head_block WHERE id >= ? AND id < ? ORDER BY id LIMIT 64`)
+			stmt, err := prepare(c, `SELECT id, data FROM head_block WHERE id >= ? AND id < ? ORDER BY id LIMIT 64`)
 			if err != nil {
 				return err
 			}

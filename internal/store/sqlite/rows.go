@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -32,7 +34,7 @@ func rows(stmt *sqlite.Stmt, f func(stmt *sqlite.Stmt) error) (err error) {
 // column of what is joined or sorted; in an expression (? + 0, CAST) it does not. TestStore
 // fails for a statement that is compiled twice.
 func query(c *sqlite.Conn, text string, f func(stmt *sqlite.Stmt) error, args ...any) error {
-	stmt, err := c.Prepare(text)
+	stmt, err := prepare(c, text)
 	if err != nil {
 		return err
 	}
@@ -56,6 +58,34 @@ func query(c *sqlite.Conn, text string, f func(stmt *sqlite.Stmt) error, args ..
 	}
 	return rows(stmt, f)
 }
+
+// prepare is Prepare of the connection, whose errors quote the statement: whoever reads them is
+// told what of the database is missing instead.
+func prepare(c *sqlite.Conn, text string) (*sqlite.Stmt, error) {
+	stmt, err := c.Prepare(text)
+	if err == nil {
+		return stmt, nil
+	}
+	said := strings.TrimPrefix(err.Error(), "sqlite: prepare ")
+	if quoted, none := strconv.QuotedPrefix(said); none == nil {
+		said = strings.TrimPrefix(said[len(quoted):], ": ")
+	}
+	for _, what := range []string{"table", "column"} {
+		if _, name, ok := strings.Cut(said, "no such "+what+": "); ok {
+			said = "the database is damaged: its " + what + " " + name + " is missing; restore it from a backup"
+		}
+	}
+	return nil, &statementError{said, err}
+}
+
+// statementError is an error of a statement, told without it.
+type statementError struct {
+	said string
+	err  error
+}
+
+func (e *statementError) Error() string { return e.said }
+func (e *statementError) Unwrap() error { return e.err }
 
 // execute runs a statement with parameters that has no rows.
 func execute(c *sqlite.Conn, text string, args ...any) error {

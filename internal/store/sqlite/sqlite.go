@@ -381,7 +381,7 @@ func standIn(c *sqlite.Conn) error {
 
 // do runs a statement without parameters or results.
 func do(c *sqlite.Conn, query string) error {
-	stmt, err := c.Prepare(query)
+	stmt, err := prepare(c, query)
 	if err != nil {
 		return err
 	}

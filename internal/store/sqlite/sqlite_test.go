@@ -839,3 +839,34 @@ func TestEraseBusy(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMissing: who reads of a table or column that is gone is told which, and no statement.
+func TestMissing(t *testing.T) {
+	for change, want := range map[string]string{
+		`ALTER TABLE head DROP COLUMN pruned_checkpoint`: "its column pruned_checkpoint is missing",
+		`DROP TABLE head`: "its table head is missing",
+	} {
+		dir := t.TempDir()
+		s, err := Open(dir, Options{})
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := sqlite.OpenConn(filepath.Join(dir, dbName), sqlite.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(execute(c, change), c.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = Open(dir, Options{ReadOnly: true}); err == nil {
+			_, err = s.Head(t.Context(), 0)
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SELECT") {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+}
