@@ -378,8 +378,9 @@ func (s *Server) register(ctx context.Context, r *jsonrpc.Request) ([]byte, *jso
 	case s.cfg.Signed || s.cfg.Secret(known.DID) != "" || known.KeyVerifies():
 		answer.Signatures = "required"
 	case known.PublicKey != "":
-		answer.Warning = "The public_key is not " + keyPrefix + " and 64 hex digits: it can verify nothing, and messages need no signature."
-		s.cfg.Logger.Warn("an agent registered a public key that can verify nothing", "agent", known.DID)
+		fault := known.KeyFault()
+		answer.Warning = "No signature is checked with this public_key: " + fault + ". Until another is registered, this agent's messages need no signature: make a new key pair, have an admin reset the key, and register again."
+		s.cfg.Logger.Warn("an agent registered a public key with which no signature is checked: its messages need none. Have it make another (reeve agents reset-key)", "agent", known.DID, "fault", fault)
 	}
 	return write(answer), nil
 }

@@ -304,3 +304,16 @@ func TestFirstKey(t *testing.T) {
 		}
 	}
 }
+
+// TestWeakKeySaid: who registers a key with which anybody can sign is told that.
+func TestWeakKeySaid(t *testing.T) {
+	g := newGovernor(t, t.TempDir(), nil)
+	body := `{"jsonrpc":"2.0","id":"1","method":"` + MethodRegister + `","params":{"agent_did":"did:aeon:weak","public_key":"ed25519:0100000000000000000000000000000000000000000000000000000000000000","capabilities_requested":[]}}`
+	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	g.rpc.ServeHTTP(w, r)
+	if said := w.Body.String(); !strings.Contains(said, "anybody can sign") || !strings.Contains(said, "need no signature") || strings.Contains(said, "hex digits") {
+		t.Error(said)
+	}
+}

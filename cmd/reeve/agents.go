@@ -163,8 +163,8 @@ func agentsResetKey() *cobra.Command {
 
 // keyOf is an agent's public key, and what is wrong with it.
 func keyOf(g *agent.Agent) string {
-	if g.PublicKey != "" && !g.KeyVerifies() {
-		return g.PublicKey + " (not ed25519: and 64 hex digits: it can verify nothing)"
+	if fault := g.KeyFault(); fault != "" {
+		return g.PublicKey + " (no signature is checked with it: " + fault + ")"
 	}
 	return g.PublicKey
 }

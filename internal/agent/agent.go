@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -90,13 +91,26 @@ func (g *Agent) Register(by act.Principal, signed bool, key string, requested, g
 }
 
 // KeyVerifies reports whether the public key can check signatures.
-func (g *Agent) KeyVerifies() bool {
+func (g *Agent) KeyVerifies() bool { return g.PublicKey != "" && g.KeyFault() == "" }
+
+// KeyFault says why no signature is checked with the public key, in a sentence's part; empty
+// where they are, or where there is none.
+func (g *Agent) KeyFault() string {
 	digits, ok := strings.CutPrefix(g.PublicKey, "ed25519:")
 	key, err := hex.DecodeString(digits)
-	if err == nil {
-		_, err = pubkey.Ed25519(key)
+	switch {
+	case g.PublicKey == "":
+		return ""
+	case !ok || err != nil || len(key) != ed25519.PublicKeySize:
+		return "it is not ed25519: and 64 hex digits"
 	}
-	return ok && err == nil
+	switch _, err = pubkey.Ed25519(key); {
+	case errors.Is(err, pubkey.ErrWeak):
+		return "it is one of the few keys with which anybody can sign, without a secret"
+	case err != nil:
+		return err.Error()
+	}
+	return ""
 }
 
 // OwnedBy reports whether a principal may act under the agent's name.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,23 @@ func TestStates(t *testing.T) {
 	for _, state := range []State{Active, Suspended} {
 		if err := g.Set(state, "", start); !errors.Is(err, ErrRevoked) {
 			t.Errorf("%s: %v", state, err)
+		}
+	}
+}
+
+// TestKeyFault: of a key with which nothing is checked it is said why.
+func TestKeyFault(t *testing.T) {
+	for key, want := range map[string]string{
+		"": "",
+		"ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a": "",
+		"ed25519:00": "not ed25519: and 64 hex digits",
+		"rsa:00":     "not ed25519: and 64 hex digits",
+		"ed25519:0100000000000000000000000000000000000000000000000000000000000000": "anybody can sign",
+		"ed25519:eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f": "its one form",
+	} {
+		g := &Agent{PublicKey: key}
+		if fault := g.KeyFault(); (fault == "") != (want == "") || !strings.Contains(fault, want) || g.KeyVerifies() != (key != "" && want == "") {
+			t.Errorf("%s: %q", key, fault)
 		}
 	}
 }
