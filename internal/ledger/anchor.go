@@ -198,12 +198,13 @@ func (a *Anchorer) toLog(_ context.Context, cp Checkpoint, signed []byte) ([]byt
 	return signed, nil
 }
 
-// toFile appends the checkpoint and an empty line, and waits until it is on
-// the disk.
+// open opens the file of checkpoints to append to it.
 func (a *Anchorer) open() (*os.File, error) {
 	return os.OpenFile(a.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 }
 
+// toFile appends the checkpoint and an empty line, and waits until it is on
+// the disk.
 func (a *Anchorer) toFile(_ context.Context, _ Checkpoint, signed []byte) ([]byte, error) {
 	f, err := a.open()
 	if err != nil {
