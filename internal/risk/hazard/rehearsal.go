@@ -863,10 +863,12 @@ func (c *invocation) testDatabase() bool {
 			return false
 		}
 	}
+	drops = drops && !others && c.in.text == "" // from whichever database
 	if strings.Contains(named, "://") {
-		return testName(localDatabase(named))
+		named = localDatabase(named)
+		return testName(named) || named != "" && drops
 	}
-	return testName(named) || drops && !others && c.in.text == "" && !strings.ContainsAny(named, ":/@=?") // from whichever database
+	return testName(named) || drops && !strings.ContainsAny(named, ":/@=?")
 }
 
 // localDatabase is the name of the database that an address says, if this machine has it.
