@@ -147,6 +147,9 @@ func onlyNamed(words []string) []string {
 func (e *examination) stows(c *hazard.Command) {
 	from, into := ".", ".."
 	var packages []string
+	if slices.ContainsFunc(c.Words, func(w string) bool { return stowTells[w] }) {
+		return // whatever else it is given
+	}
 	for i := 0; i < len(c.Words); i++ {
 		option, v, said := strings.Cut(c.Words[i], "=")
 		switch {
@@ -236,6 +239,9 @@ func (e *examination) fillsIn(at string, c *hazard.Command) {
 func (e *examination) mayBe(roots [][]string) bool {
 	return len(roots) == 0 || e.brought || e.others
 }
+
+// stowTells are options with which stow says what it is, and does nothing.
+var stowTells = words("--version -V --help -h")
 
 var stowOptions = words("-n --no --simulate -v --verbose -S --stow -R --restow -D --delete --dotfiles --no-folding -p --compat")
 

@@ -228,6 +228,7 @@ func TestDotfiles(t *testing.T) {
 	}
 	const git = "git --git-dir=$HOME/.dotfiles --work-tree=$HOME "
 	for line, tampers := range map[string]bool{
+		"cd ~/dotfiles && stow -n -v -t ~ vim shell && stow -t ~ vim shell": false, "cd ~/dotfiles && stow -n -v -t ~ vim && stow -t ~ claude": true, "stow --version": false, "ls -la && git log --oneline -5; stow -V; stow --help | head -3": false, "stow --version -t ~ -d ~/dotfiles claude": false,
 		"cd ~/dotfiles && stow vim": false, "cd ~/dotfiles && stow -v --dotfiles -t ~ vim shell": false, "stow -d ~/dotfiles -t ~/.config app": false, "stow --dir=~/dotfiles --target ~/.config app": false,
 		"stow -d ~/dotfiles -t ~/.config bad": true, "stow -d ~/dotfiles -t ~ --dotfiles worse": true, "stow -d ~/dotfiles -t ~ vim worse": true, "stow -d ~/dotfiles -t ~ claude": true,
 		"stow -d ~/dotfiles -t~/.config bad": true, "stow -d ~/dotfiles -t ~/.config gone": false, "git clone x ~/dotfiles/gone; stow -d ~/dotfiles -t ~/.config gone": true, "tar xf x -C ~/dotfiles; stow -d ~/dotfiles -t ~/.config gone": true, "mkdir ~/dotfiles/gone; cp x ~/dotfiles/gone/; stow -d ~/dotfiles -t ~/.config gone": false, "mkdir ~/dotfiles/gone; mv reeve ~/dotfiles/gone/; stow -d ~/dotfiles -t ~/.config gone": true, "mkdir ~/dotfiles/gone; mv sub ~/dotfiles/gone/.config; stow -d ~/dotfiles -t ~ gone": true,

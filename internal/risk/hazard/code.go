@@ -914,6 +914,41 @@ func (p *program) downloads() {
 	}
 }
 
+// speaksHere reports whether all addresses that a program has are this machine's, as in tests of a server that
+// runs here. Behind a tunnel it is another one.
+func (p *program) speaksHere() bool {
+	some := false
+	for _, t := range p.strings {
+		if !strings.Contains(t.text, "://") {
+			continue
+		}
+		if !isURL(t.text) || hostOf(t.text).kind() != "loopback" {
+			return false
+		}
+		some = true
+	}
+	return some && !p.tunnelled && p.can&(canConnect|canListen) == 0
+}
+
+// onlyBytes reports whether all that a program decodes stands in it, and is no text: bytes of a picture, as tests
+// write them.
+func onlyBytes(text string) bool {
+	decoded := decodes.FindAllStringSubmatch(text, 32)
+	for _, m := range decoded {
+		if digits, hex := unhex(m[1]); hex || m[1] == "" || len(digits) > 0 || len(m[1]) > 512 {
+			return false
+		}
+	}
+	return len(decoded) > 0 && len(decoded) == len(decoders.FindAllString(text, 33))
+}
+
+var (
+	// decodes are digits of base 16 that a program has decoded as they stand there, and decoders all words by
+	// which programs decode.
+	decodes  = lazyregexp.New(`(?i)\b(?:unhexlify|fromhex|hex2bin)\s*\(\s*["']([0-9a-f]*)["']\s*\)`)
+	decoders = lazyregexp.New(`(?i)\b(?:\w*unhexlify|fromhex|hex2bin|atob|unescape|\w*b(?:ase)?(?:16|32|64|85)\w*|decode\w*|\w*decode|\w*decompress\w*|gzinflate|gzuncompress|str_rot13|fromcharcode|strrev|codecs|marshal|unpack)\b`)
+)
+
 // judge reports what the program's abilities come to.
 func (p *program) judge(text string) taint {
 	has := func(all ability) bool { return p.can&all == all }
@@ -957,7 +992,7 @@ func (p *program) judge(text string) taint {
 	}
 	if has(canDecode|canEval) && (short || longestString(p.strings) > 200) {
 		p.report("shell.encoded_run", 0, p.at)
-	} else if has(canDecode|canRun) && short {
+	} else if has(canDecode|canRun) && short && !onlyBytes(text) {
 		p.report("shell.encoded_run", 0.8, p.at)
 	}
 	if has(takesRequest) && (has(canRun) || has(canEval) || strings.Contains(text, "<?=`")) && (p.language == "php" || strings.Contains(text, "<?php")) {
@@ -1015,7 +1050,7 @@ func (p *program) judge(text string) taint {
 		p.assessor.speaks = true
 		p.tellsTyped(text)
 	}
-	if p.taint&fromSecret != 0 && (talks || has(canHTTP) || p.fetches && short) {
+	if p.taint&fromSecret != 0 && (talks || has(canHTTP) || p.fetches && short) && !p.speaksHere() {
 		w := 0.0
 		if p.kept {
 			w = 0.8 // a program that asks for a password, perhaps, and where it belongs
@@ -1036,10 +1071,22 @@ func (p *program) judge(text string) taint {
 	if has(canRun) && short {
 		p.report("code.process", 0, p.at)
 	}
+	if short {
+		p.trusts(text, p.texts, p.at)
+	}
 	if short && (has(canRun) || has(canEval) || loadsFiles.MatchString(text[:min(len(text), 16<<10)])) {
 		p.runsNamed(text)
 	}
 	return p.taint
+}
+
+// texts yields the strings of a program.
+func (p *program) texts(yield func(string) bool) {
+	for _, t := range p.strings {
+		if !yield(t.text) {
+			return
+		}
+	}
 }
 
 // runsNamed notes that a program may run what it reads, and the names of files in it.

@@ -141,6 +141,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	defer func() { s.rehearsed, s.aside, s.bare, s.toOwn, s.near = before, aside, bare, toOwn, near }()
 	defer s.reads(in)()
 	prints := c.uses()
+	c.trustsModel()
 	c.carries()
 	c.takesAway()
 	c.strange()

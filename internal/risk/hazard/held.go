@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // Held is what a session knows of the secrets that its model has read, and could type. The zero Held
@@ -123,7 +124,49 @@ func (c *invocation) tellsItsOwn() bool {
 		return false
 	}
 	hosts := c.hostsTold()
-	return len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h host) bool { return !c.held.own(h) })
+	return len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h host) bool { return !c.held.own(h) && !c.logsInAtIssuer(h) })
+}
+
+// logsInAtIssuer reports whether a value that was read and typed again is a token by which the command logs in at
+// the service that gave it out: that has it already, and nobody else reads it there.
+func (c *invocation) logsInAtIssuer(at host) bool {
+	some := false
+	for i, a := range c.args {
+		if a.taint&fromTyped == 0 {
+			continue
+		}
+		if !c.logsIn(i) && !(listed("-H --header", c.optionOf(i)) && authorizes.MatchString(a.text)) || !issuedBy(a.text, at.name) {
+			return false
+		}
+		some = true
+	}
+	return some && c.in.taint&fromTyped == 0
+}
+
+// authorizes is a header by which somebody logs in.
+var authorizes = lazyregexp.New(`(?i)^\s*(?:authorization|x-api-key|api-key|private-token|x-shopify-access-token|x-figma-token)\s*:`)
+
+// issuedBy reports whether a text holds a token of the form that a service gives out, and a host is that service's.
+func issuedBy(text, name string) bool {
+	for prefixes, domain := range issuers {
+		if name != domain && !strings.HasSuffix(name, "."+domain) {
+			continue
+		}
+		for prefix := range strings.FieldsSeq(prefixes) {
+			if strings.Contains(text, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// issuers are the services that know a token by its beginning, and the domains that are theirs alone.
+var issuers = map[string]string{
+	"sk_live_ sk_test_ rk_live_ rk_test_": "stripe.com", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_": "api.github.com", "glpat-": "gitlab.com", "xoxb- xoxp- xapp-": "slack.com",
+	"sk-ant-": "anthropic.com", "sk-proj- sk-svcacct- sk-admin-": "api.openai.com", "sk-or-v1-": "openrouter.ai", "hf_": "huggingface.co", "gsk_": "api.groq.com", "xai-": "api.x.ai", "r8_": "api.replicate.com",
+	"npm_": "registry.npmjs.org", "pypi-": "upload.pypi.org", "dop_v1_": "api.digitalocean.com", "lin_api_": "api.linear.app", "ntn_ secret_": "api.notion.com", "sbp_": "api.supabase.com", "sntrys_ sntryu_": "sentry.io",
+	"figd_": "api.figma.com", "nfp_": "api.netlify.com", "xkeysib-": "api.brevo.com", "SG.": "api.sendgrid.com", "pplx-": "api.perplexity.ai",
 }
 
 // tellsNear reports whether a command names hosts, and all of them are this machine or in its networks. Behind a

@@ -37,7 +37,7 @@ var packageRunners = set("npm pnpm yarn bun poetry uv pdm")
 func (c *invocation) takesAway() {
 	c.emptiesFolder()
 	c.changesNamed()
-	if sqlClients[c.name] || len(c.args) > 0 && listed("pg:psql pgsql-console db:psql", c.args[0].text) {
+	if sqlClients[c.name] && !c.emulatesStore() || len(c.args) > 0 && listed("pg:psql pgsql-console db:psql", c.args[0].text) {
 		for _, a := range c.args {
 			t := a.text
 			if strings.HasPrefix(t, "-") {
@@ -62,6 +62,12 @@ func (c *invocation) takesAway() {
 		return // whose words are those of the command that it runs, which is judged by itself
 	}
 	c.verbAndThing(c.args, packageRunners[c.name])
+}
+
+// emulatesStore reports whether a client is told that the store is the one which it plays on this machine for a
+// project that is being worked on.
+func (c *invocation) emulatesStore() bool {
+	return c.name == "wrangler" && c.names("--local") && !c.names("--remote", "--local=false")
 }
 
 // wrapped is the name of the command that a wrapper runs; empty for none.

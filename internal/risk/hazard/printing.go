@@ -330,7 +330,7 @@ func (c *invocation) grep() flow {
 	low := strings.ToLower(pattern)
 	wanted := false
 	for _, w := range []string{"password", "passwd", "passw", "secret", "api_key", "apikey", "aws_secret", "private key", "token", "begin rsa", "credential", "akia", "pwd="} {
-		wanted = wanted || strings.Contains(low, w)
+		wanted = wanted || strings.Contains(low, w) && !has(options, "-v", "--invert-match") // which leaves them out
 	}
 	recursive := has(options, "-r", "-R", "--recursive", "-ri", "-rin") || c.name == "rg" || c.name == "ag"
 	out := c.in

@@ -46,7 +46,7 @@ var (
 	starting    = set("-- exec run x dlx do shell -c -e -x --exec --command --run --cmd start spawn")
 	notStarting = set(`apt apt-get aptitude yum dnf zypper pacman apk brew snap flatpak dpkg rpm cargo composer gem conda-build choco winget scoop port docker podman nerdctl docker-compose kubectl oc helm
 		vagrant multipass fly flyctl heroku gh glab hub gcloud aws az ansible ansible-playbook ansible-vault salt pssh pdsh fab code cursor vim vi nvim nano emacs man tldr whatis apropos which whereis type complete compgen make gmake bazel gradle mvn
-		kill pkill killall systemctl service supervisorctl initctl rc-service pm2 jobs dpkg-query update-alternatives`)
+		kill pkill killall systemctl service supervisorctl initctl rc-service pm2 jobs dpkg-query update-alternatives stow`)
 )
 
 // maxStarts is how many words of one command are tried as programs, and maxBefore how many
