@@ -1072,6 +1072,7 @@ func (p *program) judge(text string) taint {
 		p.report("code.process", 0, p.at)
 	}
 	if short {
+		p.losesObjects(text)
 		p.trusts(text, p.texts, p.at)
 	}
 	if short && (has(canRun) || has(canEval) || loadsFiles.MatchString(text[:min(len(text), 16<<10)])) {
