@@ -658,9 +658,10 @@ func (s *scanner) address(i int, w words) {
 				s.inject("injection.address", i, w.at, 0.7)
 				return
 			}
-		case end == 0 && !w.oneOf("to", "for", "all", "any", "the", "every", "message", "note", "notice", "instruction", "instructions", "dear", "read", "only", "if", "you", "are", "an", "a", "language", "model", "large", "important", "attention", "please"):
+		case end == 0 && !w.oneOf("to", "for", "all", "any", "the", "every", "message", "note", "notice", "instruction", "instructions", "dear", "read", "only", "coding", "automated", "autonomous", "if", "you", "are", "an", "a", "language", "model", "large", "important", "attention", "please"):
 			return
-		case end != 0 && !w.oneOf("assistants", "assistant", "models", "model", "agents", "agent", "systems", "systems", "that", "who", "is", "are", "currently"):
+		case end != 0 && !w.oneOf("assistants", "assistant", "models", "model", "agents", "agent", "systems", "that", "who", "is", "are", "currently",
+			"coding", "working", "operating", "contributing", "helping", "handling", "triaging", "on", "in", "with", "at", "this", "the", "our", "repository", "repo", "codebase", "project", "code", "issue", "ticket", "page", "document", "site", "and", "only"):
 			end = -1
 		}
 		// "Note to the assistant:" is addressed to one; "important: AI
