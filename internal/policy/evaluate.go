@@ -433,6 +433,7 @@ func (e *evaluation) runsWritten() {
 		{e.hazards.Altered, e.wroteTo, "shell.written_run", "The call runs what a filter makes of %.80q, which this session wrote: what that will be nobody can read."},
 		{e.hazards.Later, e.graveWritten, "persist.setting", "The call has a program of somebody's run %.80q later, which this session wrote, and which would do what hardly anybody wants."},
 		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address that only foreign text has named, or where people do not keep their repositories."},
+		{e.hazards.FetchedRun, e.onlyHeard, "code.foreign", "The call fetches %.80q and runs it, and only foreign text has named it: nobody is known to have looked at it."},
 	} {
 		for _, name := range of.names {
 			if of.written == nil {
@@ -443,6 +444,20 @@ func (e *evaluation) runsWritten() {
 			}
 		}
 	}
+}
+
+// onlyHeard is how grave it is to run a package that only foreign text has named in this session, and text from
+// elsewhere: what lies in the folder, or a command printed, is the user's more often than not. Of a name that is
+// one plain word it is not remembered where it was read.
+func (e *evaluation) onlyHeard(name string) float64 {
+	o, step := e.trace("", name)
+	if o != provenance.Foreign || step <= 0 || e.in.Session.At == nil {
+		return 0
+	}
+	if _, tool, ok := e.in.Session.At(step); !ok || hazard.FromHere(tool) {
+		return 0
+	}
+	return mayDo
 }
 
 // wroteTo is how grave it is to run what a filter makes of a file, if the session wrote that.

@@ -99,7 +99,9 @@ type Assessment struct {
 	Later []string
 	// Pushed are the remotes, as RemoteName calls them, to which the call pushes.
 	Pushed []string
-	Copied [][2]string
+	// FetchedRun are the packages, without their versions, that the call fetches by their names and runs at once.
+	FetchedRun []string
+	Copied     [][2]string
 	// Discloses says that what the call gives holds what a place of secrets holds, and Speaks that it
 	// tells others something.
 	Discloses, Speaks bool
@@ -254,16 +256,17 @@ type running struct {
 
 // outgoing is what leaves this machine, or is shown to who called.
 type outgoing struct {
-	leaving                     // what of it is on its way to others
-	tunnels   []string          // the ports that the call makes lead elsewhere: see Assessment
-	tunnelled bool              // a port of this machine may be another machine's
-	remotes   map[string]string // where the script has git push to, by the names of remotes
-	pushedTo  []string          // the remotes to which it pushes
-	keptIn    []string          // files into which a secret was put, by their names
-	strayed   bool              // a file was read that may set variables by which programs find their data
-	sends     bool              // something is sent to another host
-	speaks    bool              // others are told something: see Assessment
-	discloses bool              // what a place of secrets holds is shown to who called
+	leaving                      // what of it is on its way to others
+	tunnels    []string          // the ports that the call makes lead elsewhere: see Assessment
+	tunnelled  bool              // a port of this machine may be another machine's
+	remotes    map[string]string // where the script has git push to, by the names of remotes
+	pushedTo   []string          // the remotes to which it pushes
+	fetchedRun []string          // the packages that it fetches and runs
+	keptIn     []string          // files into which a secret was put, by their names
+	strayed    bool              // a file was read that may set variables by which programs find their data
+	sends      bool              // something is sent to another host
+	speaks     bool              // others are told something: see Assessment
+	discloses  bool              // what a place of secrets holds is shown to who called
 }
 
 // span is a part of the leaf's text, in bytes.
@@ -368,7 +371,7 @@ func (a *assessor) assessment() Assessment {
 		}
 		return 0
 	})
-	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn, Pushed: a.pushedTo, Discloses: a.discloses, Speaks: a.speaks || a.sends || a.pushed}
+	all := Assessment{Score: score(a.findings), Findings: a.findings, Ran: a.runFiles, Kept: a.keptIn, Pushed: a.pushedTo, FetchedRun: a.fetchedRun, Discloses: a.discloses, Speaks: a.speaks || a.sends || a.pushed}
 	all.Fed, all.RanIn, all.Called, all.Settings = a.obeyed, a.ranIn, a.called, a.settled
 	if a.dynamic {
 		all.Fed = append(slices.Clip(a.obeyed), a.named...)

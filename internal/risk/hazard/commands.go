@@ -142,6 +142,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	defer s.reads(in)()
 	prints := c.uses()
 	c.trustsModel()
+	c.fetchesProgram()
 	c.carries()
 	c.takesAway()
 	c.strange()
