@@ -28,6 +28,7 @@ import (
 	"reeve.example/reeve/internal/store"
 	"reeve.example/reeve/internal/store/storetest"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -198,6 +199,49 @@ func TestEraseUser(t *testing.T) {
 	}
 	if status, answer = erase("reader-9"); status != 404 {
 		t.Errorf("when nothing is left: %d %s", status, answer)
+	}
+}
+
+// TestEraseHeld: what a user's held acts would do goes with the user's other contents, and is not answered any more.
+func TestEraseHeld(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(file, []byte("version: 1\nname: t\ndefault: allow\nrules:\n  - {name: ask, on: message.user, effect: escalate, reason: A person decides.}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := openNode(t, "policy", file)
+	decided(t, n, message("reader-9", "1", "the card 4539148803436467 of mine"), message("reader-7", "1", "not mine"))
+	admin := func(method, path, body string) string {
+		_, answer := ask(n.Admin(), identity.Operator, identity.Admin, method, path, body)
+		return answer
+	}
+	var list struct {
+		Approvals []struct {
+			ID string `json:"id"`
+		} `json:"approvals"`
+	}
+	if err := json.Unmarshal([]byte(admin("GET", "/approvals", "")), &list); err != nil || len(list.Approvals) != 2 {
+		t.Fatalf("held: %+v, %v", list, err)
+	}
+	if answer := admin("POST", "/admin/erase", `{"user":"reader-9"}`); !strings.Contains(answer, `"count":1`) {
+		t.Fatal(answer)
+	}
+	left := admin("GET", "/approvals", "")
+	if strings.Contains(left, "4539") || strings.Contains(left, `"reader-9"`) || !strings.Contains(left, "not mine") {
+		t.Errorf("held still: %s", left)
+	}
+	for _, a := range list.Approvals {
+		if said := admin("GET", "/approvals/"+a.ID, ""); strings.Contains(said, "4539") || strings.Contains(said, `"reader-9"`) {
+			t.Errorf("shown still: %s", said)
+		}
+	}
+	err := n.store.EachItem(t.Context(), func(i *ledger.Item) error {
+		if strings.Contains(string(i.Data), `"reader-9"`) || strings.Contains(string(i.Data), "4539") {
+			t.Errorf("kept still: %s %s: %s", i.Kind, i.ID, i.Data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -804,7 +804,7 @@ func detailsOf(h *approval.Decision, what string) map[string]string {
 	details := map[string]string{
 		"approval": h.ID, "decision": h.Decision, "state": string(h.State), "digest": h.Digest,
 	}
-	if last := len(h.Answers) - 1; last >= 0 && what != "expire" {
+	if last := len(h.Answers) - 1; last >= 0 && what != "expire" && what != "erase" {
 		answer := &h.Answers[last]
 		for name, value := range map[string]string{"seen": answer.Seen, "note": answer.Note, "for": spanOf(answer.For), "grant": h.Grant, "usual": map[bool]string{true: "said"}[answer.Usual], "passkey": answer.Passkey, "signed": answer.Signed} {
 			if value != "" {
@@ -860,6 +860,34 @@ func (g *Guard) ExpireApprovals(ctx context.Context) error {
 		}
 	}
 	return cmp.Or(failed, g.expireGrants(ctx))
+}
+
+// EraseHeld ends the held decisions among these, so that nothing of what they would do, and for whom, is kept any more:
+// neither sealed nor masked. What was answered keeps whose act it was no longer.
+func (g *Guard) EraseHeld(ctx context.Context, by act.Principal, decisions []act.Position) error {
+	erased := make(map[string]bool, len(decisions))
+	for _, at := range decisions {
+		erased[at.String()] = true
+	}
+	for h, err := range g.approvals.All(ctx, ledger.ItemQuery{}) {
+		if err != nil {
+			return err
+		}
+		if !erased[h.Decision] || !h.Open() && len(h.Users) == 0 {
+			continue
+		}
+		_, err = g.changeApproval(ctx, h.ID, by, "erase", func(h *approval.Decision) (bool, []*Item, error) {
+			if h.Open() {
+				h.State = approval.Revoked
+			}
+			h.Users = nil
+			return true, nil, nil
+		})
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return fmt.Errorf("end the held decision %s: %w", h.ID, err)
+		}
+	}
+	return nil
 }
 
 // pollApprovals is how often Await looks for an answer that another node took, beside

@@ -95,6 +95,9 @@ func (k *Keeper) eraseContents(ctx context.Context, by act.Principal, positions 
 	if _, err := k.Guard.Note(ctx, "erase", by, details); err != nil {
 		return 0, err
 	}
+	if err := k.Guard.EraseHeld(ctx, by, positions); err != nil {
+		return 0, err
+	}
 	if err := k.Store.Erase(ctx, positions); err != nil {
 		return len(positions), err
 	}
