@@ -526,6 +526,12 @@ func (c *invocation) moduleTakes(name string, words []flow) {
 			if f, ok := c.getFile(words[i-2].text + "/__main__.py"); ok {
 				c.putFile(w.text, f)
 			}
+		case name == "pickle" && !strings.HasPrefix(w.text, "-"): // whose objects it makes
+			if f, ok := c.getFile(w.text); ok && f.known {
+				c.objects(f.text, c.at)
+			} else {
+				c.evaluatesFile(w.text, c.at)
+			}
 		case strings.HasSuffix(w.text, ".py") && !strings.HasPrefix(w.text, "-"):
 			if f, ok := c.getFile(w.text); ok {
 				c.runs(f, "python")

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"reeve.example/reeve/act"
@@ -289,6 +290,8 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		}
 	case gitHooks[low]:
 		a.command(text, nil)
+	case holdsObjects(text):
+		a.objects(text, at)
 	case isBuildFile(base):
 		a.taken(low, text)
 	case isData(low):
@@ -299,6 +302,29 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 		a.command(text, nil)
 	}
 	return true
+}
+
+// holdsObjects reports whether a text makes objects where it is loaded, and so calls what it names: a pickle, or
+// YAML with the tags of Python.
+func holdsObjects(text string) bool { return isPickle(text) || objectTags.MatchString(text) }
+
+func isPickle(text string) bool {
+	return strings.HasSuffix(strings.TrimSpace(text), ".") && (pickleBegins.MatchString(text) || strings.HasPrefix(text, "\x80"))
+}
+
+var (
+	pickleBegins = lazyregexp.New(`^(?:\x{80}.)?[(}\])]*(?:[ci][\w.]+\n\w+\n|[SV][^\n]*\n|[(}\]]*p\d+\n)`)
+	objectTags   = lazyregexp.New(`!!python/object(?:/apply|/new)?:`)
+)
+
+// objects judges that the objects of a text are made. Who loads it gives it to Python.
+func (a *assessor) objects(text string, at span) {
+	load := "yaml.unsafe_load"
+	if isPickle(text) {
+		load = "pickle.loads"
+	}
+	module, _, _ := strings.Cut(load, ".")
+	a.code("python", "import "+module+"\n"+load+"("+strconv.QuoteToASCII(text)+")", at, false)
 }
 
 // cellsOf are the cells of a notebook that hold code.

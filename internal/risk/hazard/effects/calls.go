@@ -30,7 +30,7 @@ var calls = func() map[string]string {
 			get_ipython().run_cell get_ipython().ex get_ipython().ev pandas.eval numexpr.evaluate sympy.sympify sympy.parse_expr module._compile vm2.VM().run isolated-vm.compileScript`,
 		"function":  "Function",
 		"worker":    "worker_threads.Worker Worker",
-		"unpickle":  "pickle.loads pickle.load cPickle.loads _pickle.loads _pickle.load dill.loads dill.load cloudpickle.loads cloudpickle.load joblib.load pickle.Unpickler().load shelve.open torch.load pandas.read_pickle jsonpickle.decode",
+		"unpickle":  "pickle.loads pickle.load cPickle.loads _pickle.loads _pickle.load dill.loads dill.load cloudpickle.loads cloudpickle.load joblib.load pickle.Unpickler().load shelve.open torch.load pandas.read_pickle numpy.load jsonpickle.decode",
 		"marshal":   "marshal.loads marshal.load",
 		"yaml":      "yaml.load yaml.load_all yaml.unsafe_load yaml.unsafe_load_all yaml.full_load yaml.full_load_all ruamel.yaml.load",
 		"configure": "logging.config.dictConfig",
@@ -603,10 +603,14 @@ func (w *walker) starts(d deed) (*value, bool) {
 			w.does("node " + quote(s))
 		}
 	case "unpickle":
-		if v := d.option("weights_only"); v == nil || !truth(v) {
-			w.evaluates(d.first)
+		if !loadsObjects(d) {
+			return content(d.first), true
 		}
-		return w.unpickled(d.first), true
+		if objectLoaders[d.what] && d.first.of != "file" {
+			d.first = &value{of: "file", where: d.first}
+		}
+		w.evaluates(d.first)
+		return w.unpickled(d.first, d.depth), true
 	case "marshal":
 		w.Hidden = w.Hidden || d.first.own()
 		return content(d.first), true

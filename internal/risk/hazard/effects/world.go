@@ -267,16 +267,19 @@ func (w *walker) writesTo(f, data *value) {
 }
 
 // unpickled is what a text of objects makes: the functions that it names are called.
-func (w *walker) unpickled(v *value) *value {
+func (w *walker) unpickled(v *value, depth int) *value {
 	if line, ok := v.where.known(); ok && v.of == "socket" {
 		v = gives(line)
 	}
-	v = content(v)
+	v = w.held(v)
 	s, ok := v.known()
 	switch {
 	case v.hides():
 		w.Hidden = true
 	case ok:
+		if w.pickled(s, depth) {
+			break
+		}
 		if strings.Contains(s, "R") && pickledCall.MatchString(s) {
 			w.Hidden = true
 			for _, m := range pickledText.FindAllStringSubmatch(s, 16) {
@@ -300,7 +303,7 @@ var (
 
 // yaml reads a text of YAML by a loader that makes objects: !!python/object/apply:os.system.
 func (w *walker) yaml(what string, v *value, a arguments, depth int) *value {
-	v = content(v)
+	v = w.held(v)
 	loader := a.is(1, "Loader").what
 	if strings.HasPrefix(what, "yaml.load") && (loader == "" || strings.Contains(loader, "Safe") || strings.Contains(loader, "Base")) && len(a.at)+len(a.named) > 1 {
 		return v
@@ -316,8 +319,16 @@ func (w *walker) yaml(what string, v *value, a arguments, depth int) *value {
 	for _, m := range yamlCall.FindAllStringSubmatch(s, 16) {
 		body, _, _ := parsed("python", m[2])
 		args := []*value{}
+		for line := range strings.Lines(m[3]) { // a list, one on each line
+			if item := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "-")); item != "" {
+				args = append(args, text(strings.Trim(item, `'"`)))
+			}
+		}
 		for _, st := range body {
 			args = append(args, flat([]*value{w.eval(st.value, depth)})...)
+		}
+		if strings.HasPrefix(m[0], "!!python/name") || strings.HasPrefix(m[0], "!!python/module") { // which calls nothing
+			continue
 		}
 		if _, done := w.apply(&value{what: module(m[1])}, arguments{at: args}, depth); !done && !strings.HasPrefix(m[1], "collections.") {
 			w.Dark = true
@@ -326,7 +337,7 @@ func (w *walker) yaml(what string, v *value, a arguments, depth int) *value {
 	return v
 }
 
-var yamlCall = lazyregexp.New(`!!python/(?:object/(?:apply|new)|name|module|object):([\w.]+)\s*(?:\n\s*-\s*)?([^\n]*)`)
+var yamlCall = lazyregexp.New(`!!python/(?:object/(?:apply|new)|name|module|object):([\w.]+)[ \t]*([^\n]*)((?:\n[ \t]*-[^\n]*)*)`)
 
 // configured is a table in which "()" names what is called, with the rest as its arguments.
 func (w *walker) configured(v *value, level, depth int) {
