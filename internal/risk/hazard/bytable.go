@@ -20,7 +20,7 @@ func (c *invocation) uses() (prints taint) {
 	c.kept(scale, 0, func() {
 		for _, u := range c.table.programs[c.name] {
 			switch family, _, _ := strings.Cut(u.effect, "."); {
-			case !u.isOf(own), (family == "publish" || family == "destroy") && shows:
+			case !u.isOf(own), (family == "publish" || family == "destroy") && shows, family == "destroy" && !u.isOf(c.beforeContained(own)):
 				continue
 			case (u.effect == "publish.deploy" || u.effect == "destroy.cloud") && !u.isOf(verbs), u.effect == "secret.memory" && c.onlyTraces():
 				continue

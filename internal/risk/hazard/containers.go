@@ -20,7 +20,8 @@ func (c *invocation) container() flow {
 		}
 	}
 	mounts, out := false, flow{}
-	c.insideMounts()
+	in := c.startsContained()
+	c.inMounts(in)
 	for i, a := range c.args {
 		t := a.text
 		v := t
@@ -64,7 +65,7 @@ func (c *invocation) container() flow {
 				break
 			}
 			if interpreters[baseName(c.args[i].text)].shell && i+2 < len(c.args) && strings.HasPrefix(c.args[i+1].text, "-") && strings.HasSuffix(c.args[i+1].text, "c") {
-				c.kept(0.85, 0, func() { c.invoke(c.args[i:], flow{}, c.wrap+1) })
+				c.kept(0.85, 0, func() { c.invoke(in.here(c.args[i:]), flow{}, c.wrap+1) })
 				break
 			}
 		}
@@ -141,52 +142,6 @@ func (c *invocation) inContainer() []flow {
 		}
 	}
 	return nil
-}
-
-// insideMounts reads what a container is told to do with a folder of this machine that it is
-// given: by the folder's name here.
-func (c *invocation) insideMounts() {
-	var from, to []string
-	for i, a := range c.args {
-		v := a.text
-		if _, after, ok := strings.Cut(v, "="); ok && strings.HasPrefix(v, "-") {
-			v = after
-		}
-		if i == 0 || !strings.HasPrefix(a.text, "-") && c.args[i-1].text != "-v" && c.args[i-1].text != "--volume" && c.args[i-1].text != "--mount" {
-			continue
-		}
-		host, inner, ok := strings.Cut(v, ":")
-		for part := range strings.SplitSeq(v, ",") {
-			if k, value, has := strings.Cut(part, "="); has && (k == "source" || k == "src") {
-				host, ok = value, true
-			} else if has && (k == "target" || k == "dst" || k == "destination") {
-				inner = value
-			}
-		}
-		inner, _, _ = strings.Cut(inner, ":")
-		if ok && len(inner) > 1 && len(from) < 16 && c.wide(host) {
-			from, to = append(from, strings.TrimSuffix(inner, "/")), append(to, strings.TrimSuffix(host, "/"))
-		}
-	}
-	if len(from) == 0 {
-		return
-	}
-	for i := 1; i < len(c.args); i++ {
-		name := baseName(c.args[i].text)
-		if !listed("rm find shred mv truncate rsync chmod chown tar", name) && !interpreters[name].shell {
-			continue
-		}
-		args := append([]flow{}, c.args[i:]...)
-		for k := range args {
-			for m := range from {
-				if strings.Contains(args[k].text, from[m]) {
-					args[k].text = strings.ReplaceAll(args[k].text, from[m], to[m])
-				}
-			}
-		}
-		c.kept(1, 0.85, func() { c.invoke(args, flow{}, c.wrap+1) })
-		return
-	}
 }
 
 func (c *invocation) kubectl() flow {

@@ -440,6 +440,9 @@ func (s *shell) taskFile(text string) {
 	for _, from := range composedMounts(text) {
 		s.givesKeys(from)
 	}
+	for _, service := range composedServices(text) {
+		s.inMounts(service)
+	}
 	host := mountsRoot.FindStringSubmatch(text)
 	for _, m := range packageScript.FindAllStringSubmatch(text, 64) {
 		s.wordRun(unquoteDouble(m[1]))
