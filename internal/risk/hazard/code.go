@@ -1160,7 +1160,7 @@ var (
 )
 
 // allVariables is the whole environment, in which most tokens stand.
-var allVariables = lazyregexp.New(`dict\(os\.environ|os\.environ\)|os\.environ\.(?:items|copy|values)\(|(?:process|Bun|import\.meta)\.env\s*[,)}]|Deno\.env\.toObject|\bDotenv\.(?:parse|load)\b[^\n;]{0,40}\.(?:to_|inspect|map)|credentials\.(?:config|to_h|as_json)\b|%ENV\b|\bENV\.(?:to_h|to_a|to_hash|inspect|map|each|values)|\$_ENV\b[^\[]|getenv\(\)|(?:System\.get_env|System/getenv|environment|getEnvironment|os:env|envPairs|Platform\.environment|ProcessInfo\.processInfo\.environment)(?:\(\)|\s*[),;|\n]|$)|[(,|=]\s*ENV\s*(?:[),;|\n]|$)`)
+var allVariables = lazyregexp.New(`dict\(os\.environ|os\.environ\)|os\.environ\.(?:items|copy|values)\(|(?:process|Bun|import\.meta)\.env\s*[,)}]|Deno\.env\.toObject|\bDotenv\.(?:parse|load)\b[^\n;]{0,40}\.(?:to_|inspect|map)|credentials\.(?:config|to_h|as_json)\b|%ENV\b|\bENV\.(?:to_h|to_a|to_hash|inspect|map|each|values)|\$_ENV\b[^\[]|getenv\(\)|(?:System\.get_env|System/getenv|environment|getEnvironment|os:env|envPairs|Platform\.environment|ProcessInfo\.processInfo\.environment)(?:\(\)|\s*[),;|\n]|$)|os\.Environ\b|\benv::vars(?:_os)?\(|GetEnvironmentVariables\(|Sys\.getenv\(\)|getEnvMap\(|\bUnix\.environment\b|\bposix-environ\b|opa\.runtime\(\)(?:\.env\b|\["env"\])?\s*(?:[,)}\]\n]|$)|\$ENV\s*(?:[|,)}\]]|$)|\$env\s*\|\s*to\b|\{\{-?\s*(?:\.Env|env|environ)\s*(?:\||-?\}\})|read\*\("env:|[(,|=]\s*ENV\s*(?:[),;|\n]|$)`)
 
 // joinedPaths reads names that stand one after the other as one path in a home directory:
 // join(home, ".aws", "credentials").

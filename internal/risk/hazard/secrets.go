@@ -35,6 +35,7 @@ func (c *invocation) leaks() {
 	c.strays()
 	c.inAddresses()
 	c.givesPlaces()
+	c.handsTexts()
 	c.configured()
 	tells := c.said(func(u *use) bool { return u.tells })
 	if c.keepsSecrets() {

@@ -520,31 +520,15 @@ func (a *assessor) taken(name, text string) {
 	text = text[:min(len(text), 16<<10)]
 	a.size, a.runs, a.commands = len(text), true, maxTaken
 	s := a.apart(span{0, len(text)})
-	s.settingsText(text)
-	s.handsOver(text)
+	cut := a.cut
+	if s.settingsText(text); a.commands >= 0 && a.inner >= 0 && a.words >= 0 {
+		a.cut = cut // what of it is no command need not be understood as one: "${path.module}/x"
+	}
+	s.handsOver(text, span{0, len(text)})
 	bare := strings.TrimSpace(text)
 	for _, shown := range []func(string) (string, bool){unbase64, unhex, turned, backwards} {
 		if hidden, ok := shown(bare); ok && hidden != "" {
 			s.taskFile(hidden)
-		}
-	}
-}
-
-// handsOver judges a text whose language nobody here reads: where it names a file of secrets and an address of
-// somebody whom nobody knows, the program that understands it may send the one to the other.
-func (a *assessor) handsOver(text string) {
-	if !slices.ContainsFunc(addressIn.FindAllString(text, 64), stranger) {
-		return
-	}
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n=:,;|&<>'\"`(){}", r) }) {
-		if !strings.ContainsAny(word, "/~") || len(word) > 512 {
-			continue
-		}
-		for _, file := range []string{word, globbedKeys(word), "~/" + word} { // the program may be told to look in a home
-			if pl := a.asPath(file).place(); strings.HasPrefix(pl.reads, "secret.") && pl.read >= 0.6 {
-				a.report("exfil.secret", 0.6, span{0, len(text)})
-				return
-			}
 		}
 	}
 }
