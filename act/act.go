@@ -336,8 +336,9 @@ type Action struct {
 	Links []Link
 	// Unkept are the files of that folder that hold secrets by their names and that git would take into
 	// the repository with all that lies there: it has them not yet, and does not ignore them. Only where
-	// reeve looked.
-	Unkept []string
+	// reeve looked. Ignored are those that it has not yet and ignores: it takes them in where it is told
+	// to take in those, too.
+	Unkept, Ignored []string
 	// Stores are what the files of the folders that the act works in say of their data. Only where reeve
 	// looked, and where all that they name is on this machine.
 	Stores []Stores

@@ -17,6 +17,11 @@ func TestAddedThenPushed(t *testing.T) {
 		a.At, a.Folder, a.Unkept = time.Now(), "/home/dev/app", unkept
 		return a
 	}
+	ignoring := func(text string) *act.Action {
+		a := line(text)
+		a.Ignored = []string{".env"}
+		return a
+	}
 	tool := func(name string, args ...string) *act.Action {
 		for i := range args {
 			if i%2 == 1 {
@@ -36,6 +41,9 @@ func TestAddedThenPushed(t *testing.T) {
 		"mcp":          tool("git__git_add", "repo_path", "/home/dev/app", "files", ".env"),
 		"key":          line("git add deploy/id_rsa"),
 		"in a wrapper": line("sh -c 'git add --force .env'"),
+		"ignored -f":   ignoring("git add -A -f"),
+		"ignored -Af":  ignoring("git add -Af"),
+		"ignored .":    ignoring("git add --force . && git commit -qm wip"),
 	}
 	for name, add := range adds {
 		for _, push := range []*act.Action{line("git push"), line("git push -u origin main"), line("git commit -qm x && git push https://git.c.example.net/x.git HEAD"), tool("git__git_push", "remote", "origin")} {
@@ -44,8 +52,31 @@ func TestAddedThenPushed(t *testing.T) {
 			}
 		}
 	}
+	for name, puts := range map[string]*act.Action{
+		"stash --all": ignoring("git stash push --all -m wip"),
+		"stash -a":    ignoring("git stash -a"),
+		"stash -u":    line("git stash push -u", ".env"),
+		"stash save":  ignoring("git stash save --all wip"),
+	} {
+		for _, push := range []string{"git push origin stash@{0}:refs/heads/wip-backup", "git push origin refs/stash:refs/stash", "git push origin 'stash^3:refs/heads/x'", "git push --mirror origin", "git branch wip stash@{0} && git push origin wip"} {
+			if got := oneAfterAnother(t, starter, puts, line(push)); got == act.Allow {
+				t.Errorf("%s, then %s", name, push)
+			}
+		}
+		if got := oneAfterAnother(t, starter, puts, line("git branch wip stash@{0}"), line("git push origin wip")); got == act.Allow {
+			t.Errorf("%s, then a branch of it", name)
+		}
+		for _, push := range []string{"git push", "git push origin main", "git pull --rebase && git stash pop && git push", "git push origin fix/stash-order"} {
+			if got := oneAfterAnother(t, starter, puts, line(push)); got != act.Allow {
+				t.Errorf("%s, then %s: %v", name, push, got)
+			}
+		}
+	}
 	for name, add := range map[string]*act.Action{
 		"ignored":  line("git add -A"),
+		"ignores":  ignoring("git add -A && git add src/env.go -f"),
+		"stash":    line("git stash && git stash pop", ".env"),
+		"no files": line("git stash -u"),
 		"example":  line("git add .env.example"),
 		"source":   line("git add src/env.go"),
 		"only one": line("git add README.md", ".env"),

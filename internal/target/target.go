@@ -29,7 +29,8 @@ const (
 // in, where the data is that it may take away, and which secrets lie where it may send something.
 func Look(a *act.Action) {
 	folder := folderOf(a)
-	a.Branch, a.Links, a.Unkept = Branch(a, folder), Links(a, folder), Unkept(a, folder)
+	a.Branch, a.Links = Branch(a, folder), Links(a, folder)
+	a.Unkept, a.Ignored = Unkept(a, folder)
 	a.Stores, a.Cluster, a.Swept = Stores(a, folder), Cluster(a), Swept(a, folder)
 	a.Kubeconfigs, a.Missing = Kubeconfigs(a, folder), missing(folder)
 	Secrets(a, folder)

@@ -15,24 +15,25 @@ import (
 	"reeve.example/reeve/internal/risk/hazard"
 )
 
-// Unkept are the files of secrets where a call works that Git would take in with all that lies there. It
-// looks at the names in the folder alone, and only where the call may add something.
-func Unkept(a *act.Action, folder string) (names []string) {
+// Unkept are the files of secrets where a call works that Git would take in with all that lies there, and those that
+// it ignores. It looks at the names in the folder alone, and only where the call may add something.
+func Unkept(a *act.Action, folder string) (unkept, ignored []string) {
 	adds := func(text string) bool {
 		return strings.Contains(text, "add") || strings.Contains(text, "stage") || strings.Contains(text, "stash")
 	}
 	if !adds(a.Canonical) && !slices.ContainsFunc(a.Content, func(l act.Leaf) bool { return adds(l.Text) && strings.Contains(l.Text, "git") }) {
-		return nil
+		return nil, nil
 	}
 	at, git, common := repositoryOf(folder)
 	if git == "" {
-		return nil
+		return nil, nil
 	}
 	open, err := os.Open(at)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer open.Close()
+	var names []string
 	entries, _ := open.ReadDir(maxListed)
 	for _, e := range entries {
 		if e.Type().IsRegular() && hazard.InProjects(e.Name()) && holdsValues(filepath.Join(at, e.Name())) {
@@ -40,7 +41,7 @@ func Unkept(a *act.Action, folder string) (names []string) {
 		}
 	}
 	if names == nil {
-		return nil
+		return nil, nil
 	}
 	root := at
 	for filepath.Join(root, ".git") != git && filepath.Dir(root) != root && git == common {
@@ -51,14 +52,21 @@ func Unkept(a *act.Action, folder string) (names []string) {
 		below = "."
 	}
 	index, _ := regular.Read(filepath.Join(git, "index"), maxIndex)
-	var ignored []string
+	var lines []string
 	for _, file := range []string{filepath.Join(at, ".gitignore"), filepath.Join(root, ".gitignore"), filepath.Join(common, "info", "exclude")} {
 		text, _ := regular.Read(file, maxGitFile)
-		ignored = append(ignored, strings.Split(string(text), "\n")...)
+		lines = append(lines, strings.Split(string(text), "\n")...)
 	}
-	return slices.DeleteFunc(names, func(name string) bool {
-		return inIndex(index, path.Join(filepath.ToSlash(below), name)) || ignores(ignored, name)
-	})
+	for _, name := range names {
+		switch {
+		case inIndex(index, path.Join(filepath.ToSlash(below), name)):
+		case ignores(lines, name):
+			ignored = append(ignored, name)
+		default:
+			unkept = append(unkept, name)
+		}
+	}
+	return unkept, ignored
 }
 
 // holdsValues reports whether a file of secrets holds some: not one that only names what others fill in.

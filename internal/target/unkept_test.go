@@ -21,16 +21,17 @@ func TestUnkept(t *testing.T) {
 		command string
 		text    string // of .env; empty for one with a value
 		want    []string
+		ignored []string
 	}{
 		"not ignored":    {command: "git add -A", want: []string{".env"}},
-		"ignored":        {ignore: ".env\n", command: "git add -A"},
-		"by a pattern":   {ignore: "# settings\n.env*\n", command: "git add ."},
+		"ignored":        {ignore: ".env\n", command: "git add -A", ignored: []string{".env"}},
+		"by a pattern":   {ignore: "# settings\n.env*\n", command: "git add .", ignored: []string{".env"}},
 		"taken back":     {ignore: ".env*\n!.env\n", command: "git add .", want: []string{".env"}},
-		"anywhere":       {ignore: "**/.env\n", command: "git add ."},
+		"anywhere":       {ignore: "**/.env\n", command: "git add .", ignored: []string{".env"}},
 		"had already":    {tracked: true, command: "git add ."},
 		"below":          {below: "app", command: "git add .", want: []string{".env"}},
 		"below, had":     {below: "app", tracked: true, command: "git add ."},
-		"below, ignored": {below: "app", ignore: ".env\n", command: "git add ."},
+		"below, ignored": {below: "app", ignore: ".env\n", command: "git add .", ignored: []string{".env"}},
 		"no value":       {command: "git add -A", text: "# settings\nA=\nexport B=\"\" # of C\n\n"},
 		"to be filled":   {command: "git add -A", text: "KEY=<your key>\nTOKEN=changeme\nPASSWORD=your-password\n"},
 		"one value":      {command: "git add -A", text: "A=\nKEY=changeme\nTOKEN=k2-9f31\n", want: []string{".env"}},
@@ -69,8 +70,12 @@ func TestUnkept(t *testing.T) {
 				git("add", "-f", ".env")
 			}
 			a := &act.Action{Kind: act.ToolCall, Resource: "bash", Canonical: "bash", Folder: at, Content: []act.Leaf{{Pointer: "/command", Arg: "command", Text: test.command}}}
-			if diff := cmp.Diff(test.want, Unkept(a, folderOf(a)), cmpopts.EquateEmpty()); diff != "" {
+			unkept, ignored := Unkept(a, folderOf(a))
+			if diff := cmp.Diff(test.want, unkept, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.ignored, ignored, cmpopts.EquateEmpty()); diff != "" {
+				t.Error("ignored: ", diff)
 			}
 		})
 	}

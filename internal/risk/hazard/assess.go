@@ -212,6 +212,7 @@ type beforehand struct {
 	branch   string            // that is checked out there, if that is known
 	moved    bool              // a command may have checked out another one
 	unkept   []string          // files of secrets there that the repository would take in: see act.Action
+	ignored  []string          // and those that it ignores
 	swept    *act.Swept        // what git clean would take there; nil if that is not known
 	private  func() []string   // files of secrets there, and below: see act.Action
 	secretIn func(string) bool // of a file that is named, whether what stands in it is a secret: see act.Action
@@ -235,6 +236,7 @@ type filing struct {
 	foreign   []foreignFolder
 	typedInto map[string]string // terminals, and what of a line was typed into them
 	staged    string            // a file of secrets that was added to a repository; empty for none
+	stashed   string            // one that is in a stash, though it was not committed
 	refs      map[string]string // names that stand for others: declare -n
 }
 
@@ -400,7 +402,9 @@ func (a *assessor) assessment() Assessment {
 	all.Copied = append(all.Copied, a.pairs...)
 	all.Sent = a.gone
 	if a.pushed {
-		all.Sent = append(all.Sent, repository)
+		if all.Sent = append(all.Sent, repository); a.pushedStash {
+			all.Sent = append(all.Sent, stash)
+		}
 		for _, pair := range a.pairs { // in the same call
 			all.Sent = append(all.Sent, pair[0])
 		}
@@ -417,7 +421,7 @@ func (a *assessor) assessment() Assessment {
 
 // SendsKept is the finding that a call sends a file into which an earlier one put a secret.
 func SendsKept(name string) Finding {
-	if name == repository || name == workTree {
+	if name == repository || name == workTree || name == stash {
 		t := Default().effects["secret.shown"]
 		return Finding{Beside: true, Code: "secret.shown", Category: t.category, Technique: t.technique, Weight: 0.6,
 			Message: "The call pushes a repository to which this session added a file of secrets, such as .env. git rm --cached takes that out, and a line in .gitignore keeps it out."}

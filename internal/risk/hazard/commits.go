@@ -12,6 +12,7 @@ import (
 const (
 	workTree   = "git:tree"
 	repository = "git:repository"
+	stash      = "git:stash" // which no push takes along that does not name it
 )
 
 // recording are the subcommands of Git and its like that put into the repository what they are given.

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // A push that is forced rewrites what others may have fetched. With a lease, what is
@@ -253,6 +255,13 @@ func (c *invocation) gitVerb() {
 	switch {
 	case verb == "add" || verb == "stage":
 		c.stages(args)
+	case verb == "stash":
+		c.stashes(args)
+	case listed("branch checkout switch tag update-ref cherry-pick merge commit-tree replace symbolic-ref", verb) && slices.ContainsFunc(args, namesStash):
+		if c.pairs = append(c.pairs, [2]string{stash, repository}); c.stashed != "" {
+			c.staged = c.stashed
+			c.keeps(repository)
+		}
 	case verb == "push" || verb == "send-pack" || verb == "http-push":
 		c.pushes(verb, args, settings)
 	case verb == "subtree" && slices.ContainsFunc(args, func(a flow) bool { return a.text == "push" }):
@@ -290,6 +299,9 @@ func (c *invocation) pushes(verb string, args []flow, settings [][2]string) {
 	}
 	if p.overwrites(settled) {
 		c.report("publish.history", 0, c.at)
+	}
+	if !p.shows && (p.mirror || slices.ContainsFunc(p.refs(), namesStash)) {
+		c.pushedStash, c.staged = true, cmp.Or(c.staged, c.stashed)
 	}
 	if c.staged != "" && !p.shows {
 		c.reportSaying("secret.shown", 0.6, c.at, fmt.Sprintf("The call pushes a repository with %.80q, which holds secrets. git rm --cached takes it out, and a line in .gitignore keeps it out.", c.staged))
@@ -338,14 +350,12 @@ func (c *invocation) stages(args []flow) {
 	if slices.ContainsFunc(args, func(a flow) bool { return listed("-n --dry-run", a.text) }) {
 		return
 	}
-	forced := slices.ContainsFunc(args, func(a flow) bool {
-		return a.text == "--force" || strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "f")
-	})
+	forced := tellsShort(args, 'f', "--force")
 	for _, a := range args {
 		switch t := a.text; {
-		case listed(". ./ * :/ :", t), listed("-A --all", t):
-			if len(c.unkept) > 0 && !c.other {
-				c.staged = cmp.Or(c.staged, c.unkept[0])
+		case listed(". ./ * :/ :", t), t == "--all", tellsShort([]flow{a}, 'A', ""):
+			if taken := c.takenIn(forced); len(taken) > 0 {
+				c.staged = cmp.Or(c.staged, taken[0])
 			}
 		case !strings.HasPrefix(t, "-") && (InProjects(t) || forced && stagedSecret(t)):
 			c.staged = cmp.Or(c.staged, t)
@@ -355,6 +365,42 @@ func (c *invocation) stages(args []flow) {
 		c.keeps(repository)
 	}
 }
+
+// takenIn are the files of secrets here that Git takes in with all that lies here, those that it ignores included
+// where it is told so.
+func (c *invocation) takenIn(ignored bool) []string {
+	switch {
+	case c.other:
+		return nil
+	case ignored:
+		return slices.Concat(c.unkept, c.ignored)
+	}
+	return c.unkept
+}
+
+// tellsShort reports whether words tell an option, by its letter among others or by its name.
+func tellsShort(args []flow, letter byte, name string) bool {
+	return slices.ContainsFunc(args, func(a flow) bool {
+		return a.text == name && name != "" || strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.IndexByte(a.text, letter) > 0
+	})
+}
+
+// stashes remembers that files of secrets are put aside which were never committed: whoever is sent the stash has them.
+func (c *invocation) stashes(args []flow) {
+	if len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && !listed("push save", args[0].text) {
+		return
+	}
+	all := tellsShort(args, 'a', "--all")
+	if taken := c.takenIn(all); len(taken) > 0 && (all || tellsShort(args, 'u', "--include-untracked")) {
+		c.stashed = cmp.Or(c.stashed, taken[0])
+		c.keeps(stash)
+	}
+}
+
+// namesStash reports whether a word names a stash, or what is in one.
+func namesStash(w flow) bool { return stashNamed.MatchString(w.text) }
+
+var stashNamed = lazyregexp.New(`^\+?(?:refs/)?stash(?:@\{[^{}]*\})?(?:[\^~:]|$)`)
 
 // stagedSecret reports whether a file holds passwords or keys by its name, and lies in a project.
 func stagedSecret(name string) bool {

@@ -93,7 +93,7 @@ func (r *Reading) places(a *assessor, folder string) {
 	a.begins(r.of.Folder, folder)
 	a.leadsBy(r.of.Links)
 	a.abroad = r.of.Strayed
-	a.branch, a.unkept = r.of.Branch, r.of.Unkept
+	a.branch, a.unkept, a.ignored = r.of.Branch, r.of.Unkept, r.of.Ignored
 	a.stores, a.chosen, a.swept = r.of.Stores, r.of.Cluster, r.of.Swept
 	a.clusters, a.missing = r.of.Kubeconfigs, r.of.Missing
 	a.private, a.secretIn = r.of.Secrets, r.of.KeepsSecret

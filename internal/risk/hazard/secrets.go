@@ -23,6 +23,7 @@ type leaving struct {
 	pairs          [][2]string               // what was put into a repository
 	gone           []string                  // files that are sent, by their names
 	pushed         bool                      // a repository was sent
+	pushedStash    bool                      // and what was put aside in it
 	recordedSecret taint                     // of what was put into a repository and is secret
 	stashedAlong   bool                      // a stash was made of files of secrets that nothing named, too
 }
