@@ -56,6 +56,8 @@ type Session struct {
 	// Tunnelled reports whether the session has made one of these ports of this machine lead to
 	// another one. Nil for nothing.
 	Tunnelled func(ports func() []string) bool
+	// Mounted reports whether the session has mounted a folder from another machine.
+	Mounted func(folder string) bool
 	// Astray reports whether what files say of the data of a project may not be so, for what the
 	// session did. Nil for no: who asks has looked at the files, and there is no session.
 	Astray func(stores []act.Stores) bool
@@ -393,6 +395,7 @@ func (e *evaluation) assess() *hazard.Assessment {
 			e.runsWritten()
 			e.writesAwaited()
 			e.sendsKept()
+			e.laysInMounted()
 			// A model can be talked into a low score by what it reads, but not
 			// into lowering that of the heuristics.
 			if m := a.Model; m != nil && *m > e.hazards.Score {
@@ -528,6 +531,19 @@ func (e *evaluation) sendsKept() {
 				e.hazards = e.hazards.With(hazard.SendsKept(as))
 				break
 			}
+		}
+	}
+}
+
+// laysInMounted adds that the call puts a secret into a folder that the session mounted from another machine.
+func (e *evaluation) laysInMounted() {
+	if e.in.Session.Mounted == nil {
+		return
+	}
+	for _, place := range e.hazards.Laid {
+		if i := slices.IndexFunc(hazard.FoldersOf(place), e.in.Session.Mounted); i >= 0 {
+			e.hazards = e.hazards.With(hazard.LaidIn(hazard.FoldersOf(place)[i]))
+			return
 		}
 	}
 }

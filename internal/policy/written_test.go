@@ -106,7 +106,7 @@ func oneAfterAnother(t *testing.T, set *Set, calls ...*act.Action) act.Effect {
 	s := &session.State{Known: true}
 	for i, a := range calls {
 		a.ID = fmt.Sprint(i)
-		v := set.Evaluate(&Input{Action: a, Session: Session{Known: true, Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled, Kept: s.Kept}})
+		v := set.Evaluate(&Input{Action: a, Session: Session{Known: true, Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled, Kept: s.Kept, Mounted: s.Mounted}})
 		if v.Effect == act.Deny || v.Effect == act.Escalate {
 			return v.Effect
 		}

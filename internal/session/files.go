@@ -41,6 +41,7 @@ const (
 	factAwaits   = 'b' // something that goes on runs what stands in a file, or will
 	factWrote    = 't' // the session wrote to the file: what it said itself (1), or what it brought from elsewhere (2)
 	factTunnel   = 'U' // a port of this machine leads to another one
+	factMounted  = 'M' // a folder is mounted from another machine
 	factStray    = 'S' // a shell may have taken variables that say where a program's data is
 	factHeld     = 'V' // a value that was read in a place of secrets; of a call, that it shows such a place; the name "": any
 	factHeldHost = 'X' // a host that such a place names
@@ -335,6 +336,9 @@ func (s *State) Touched(st *Step, a *act.Action, read *hazard.Reading) {
 	for _, port := range read.Assess(hazard.Default()).Tunnels {
 		st.files = append(st.files, factOf(factTunnel, port, 1), factOf(factTunnel, "", 1))
 	}
+	for _, folder := range read.Assess(hazard.Default()).Mounted {
+		st.files = append(st.files, factOf(factMounted, folder, 1))
+	}
 	st.facts = append(st.facts, st.files...)
 	if !s.masked || !s.suspects(a) {
 		return
@@ -419,6 +423,9 @@ func (s *State) Tunnelled(ports func() []string) bool {
 	s = s.work()
 	return s.knows(factTunnel, hazard.AnyPort, 1) || s.knows(factTunnel, "", 1) && slices.ContainsFunc(ports(), func(port string) bool { return s.knows(factTunnel, port, 1) })
 }
+
+// Mounted reports whether the session has mounted a folder from another machine.
+func (s *State) Mounted(folder string) bool { return s.work().knows(factMounted, folder, 1) }
 
 // Astray reports whether what files say of the data of a project may not be so: the session has written
 // to one of them, or its shell has taken other settings.

@@ -88,6 +88,9 @@ type Assessment struct {
 	// Tunnels are the ports of this machine, as digits, that the call makes lead to another one; AnyPort
 	// for one that is not known.
 	Tunnels []string
+	// Mounted are the folders that the call mounts from elsewhere, and Laid the places into which it puts a secret: of
+	// which an earlier one may have mounted the folder.
+	Mounted, Laid []string
 	// Strays says that the call has a shell take variables from a file of which nothing is known: which
 	// database a program speaks to may stand in one.
 	Strays bool
@@ -259,6 +262,8 @@ type running struct {
 // outgoing is what leaves this machine, or is shown to who called.
 type outgoing struct {
 	leaving                      // what of it is on its way to others
+	mounted    []string          // folders that the call mounts from elsewhere
+	laid       []string          // places into which it puts a secret
 	tunnels    []string          // the ports that the call makes lead elsewhere: see Assessment
 	tunnelled  bool              // a port of this machine may be another machine's
 	remotes    map[string]string // where the script has git push to, by the names of remotes
@@ -396,6 +401,7 @@ func (a *assessor) assessment() Assessment {
 	}
 	all.Later = a.later
 	all.Tunnels, all.Strays = a.tunnels, a.strayed
+	all.Mounted, all.Laid = a.mounted, a.laid
 	if a.lingers {
 		all.Awaited = append(slices.Clip(all.Ran), all.Fed...)
 	}

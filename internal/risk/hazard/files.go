@@ -191,6 +191,9 @@ func (s *shell) writeFile(w flow, content flow, appends bool) {
 	if n := len(s.readFrom); n > 0 && !content.known && content.taint&fromFile != 0 && len(s.copies) < maxRan {
 		s.copies = append(s.copies, [2]string{s.readFrom[n-1], p})
 	}
+	if content.taint&fromSecret != 0 {
+		s.laysOut(p)
+	}
 	if content.taint&fromSecret != 0 || content.taint&fromTyped != 0 && !KeepsSecrets(p) {
 		s.keepsIn(p)
 	}

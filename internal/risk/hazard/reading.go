@@ -172,7 +172,7 @@ func (r *Reading) Handles() bool {
 	r.read()
 	c, a := r.sorted(), &r.assessment
 	return c.kind.writes || anyOf(c.words, movingTools) || r.brings || a.Speaks ||
-		slices.ContainsFunc(a.Called, isOwnProgram) || len(a.Ran)+len(a.RanIn)+len(a.Fed)+len(a.Sent)+len(a.Kept)+len(a.Copied)+len(a.Tunnels) > 0 || mayBeLocal(r.sorted())
+		slices.ContainsFunc(a.Called, isOwnProgram) || len(a.Ran)+len(a.RanIn)+len(a.Fed)+len(a.Sent)+len(a.Kept)+len(a.Copied)+len(a.Tunnels)+len(a.Mounted)+len(a.Laid) > 0 || mayBeLocal(r.sorted())
 }
 
 // isOwnProgram reports whether a program that is looked for is none of those that every machine has,

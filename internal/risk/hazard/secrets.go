@@ -33,6 +33,7 @@ type leaving struct {
 func (c *invocation) leaks() {
 	c.recordsElsewhere()
 	c.mountsKeys()
+	c.mounts()
 	c.strays()
 	c.inAddresses()
 	c.givesPlaces()
