@@ -67,7 +67,7 @@ var (
 )
 
 // looseTakers are programs whose words, or whose input, are a text of such a language.
-var looseTakers = set("opa conftest regal jq gojq jaq yq jsonnet jsonnetfmt gojsonnet cue pkl nickel dhall kcl gomplate consul-template nu vector benthos bento redpanda-connect hurl steampipe osqueryi clickhouse clickhouse-local clickhouse-client chdb duckdb psql mysql mariadb sqlite3 usql sqlcmd cqlsh trino presto spark-sql beeline snowsql bq datafusion-cli dsq octosql steampipe terraform tofu")
+var looseTakers = set("opa conftest regal jq gojq jaq yq jsonnet jsonnetfmt gojsonnet cue pkl nickel dhall kcl gomplate consul-template nu vector benthos bento redpanda-connect hurl steampipe osqueryi clickhouse clickhouse-local clickhouse-client chdb duckdb psql mysql mariadb sqlite3 usql sqlcmd cqlsh trino presto spark-sql beeline snowsql bq datafusion-cli dsq octosql")
 
 // handsTexts judges the texts that such a program is given.
 func (c *invocation) handsTexts() {

@@ -63,6 +63,7 @@ func TestLoadsObjects(t *testing.T) {
 
 		{`python3 -m pickletools model.pkl`, false},
 		{`python3 -c "import torch; torch.load('model.pkl', weights_only=True)"`, false},
+		{`python3 -c "import torch; torch.load('model.pkl', map_location='cpu')"`, false},
 		{`python3 -c "import numpy as np; np.load('model.pkl')"`, false},
 		{`python3 -c "import yaml; yaml.safe_load(open('model.pkl'))"`, false},
 		{`python3 -c "import pandas as pd; pd.read_csv('model.pkl')"`, false},

@@ -15,7 +15,7 @@ import (
 // mountsOf those that do it by this subcommand.
 var (
 	mountsElsewhere = set("sshfs curlftpfs ftpfs s3fs gcsfuse goofys mount-s3 geesefs blobfuse blobfuse2 davfs2 mount.davfs mount.nfs mount.nfs4 mount.cifs mount.smb3 mount.smbfs mount.ceph mount.glusterfs mount_nfs mount_smbfs mount_webdav mount_ftp glusterfs ceph-fuse hubicfuse google-drive-ocamlfuse onedriver")
-	mountsOf        = map[string]string{"rclone": "mount mount2 cmount nfsmount", "juicefs": "mount", "mc": "mount", "doctl": "mount"}
+	mountsOf        = map[string]string{"rclone": "mount mount2 cmount nfsmount", "juicefs": "mount"}
 	// mountedTypes are the file systems of other machines, and mountValues options whose value is the next word.
 	mountedTypes = set("nfs nfs4 cifs smb3 smbfs smb davfs webdav fuse.sshfs sshfs 9p ceph glusterfs afs fuse.rclone rclone s3fs fuse.s3fs")
 )

@@ -15,8 +15,9 @@ var objectLoaders = wordSet("joblib.load torch.load pandas.read_pickle shelve.op
 // loadsObjects reports whether a call makes objects that may do anything: some do so only where they are told.
 func loadsObjects(d deed) bool {
 	switch d.what {
-	case "torch.load":
-		return !truth(d.option("weights_only"))
+	case "torch.load": // which by itself takes nothing but weights
+		told := d.option("weights_only")
+		return told != nil && told != nothing && !truth(told)
 	case "numpy.load":
 		return truth(d.option("allow_pickle"))
 	}
