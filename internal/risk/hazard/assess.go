@@ -787,6 +787,7 @@ func (a *assessor) read(c *call) {
 		a.removedByTool(c)
 		a.emptiedByTool(c)
 		a.programTool(c)
+		a.answersByTool(c)
 	}
 }
 

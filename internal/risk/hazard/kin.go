@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 
@@ -105,7 +106,8 @@ func (s *shell) kin(text string) {
 			continue
 		}
 		s.kinned = true
+		typed := maps.Clone(s.typedInto) // which is typed once, whoever reads it
 		s.kept(1, graveInside, func() { s.inside(other) })
-		s.kinned = false
+		s.kinned, s.typedInto = false, typed
 	}
 }

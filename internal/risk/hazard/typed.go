@@ -27,13 +27,18 @@ var typers = map[string]struct{ texts, keys string }{
 	"kitten":  {texts: "send-text", keys: "send-key"},
 	"wezterm": {texts: "send-text"},
 	"zellij":  {texts: "write-chars", keys: "write"},
-	"vim":     {texts: "--remote-send"},
-	"gvim":    {texts: "--remote-send"},
-	"nvim":    {texts: "--remote-send"},
+	"vim":     {texts: vimSends},
+	"gvim":    {texts: vimSends},
+	"nvim":    {texts: vimSends},
+	"mvim":    {texts: vimSends},
+	"vimr":    {texts: vimSends},
 	"xvkbd":   {texts: "-text"},
 	"ttyecho": {texts: ""},
 	"writevt": {texts: ""},
 }
+
+// vimSends is how an editor that runs already is given keys.
+const vimSends = "--remote-send"
 
 // typing are their options behind which stands a value.
 var typing = set("-t -N -b -c -p -S -X -d -D -w -m --match -to --to --pane-id --pane --delay --window --file --target --key-delay --key-hold -M -k -P -s -n")
@@ -94,6 +99,11 @@ func (c *invocation) answers() {
 			c.answersIn(a.text, c.at)
 		}
 		return
+	}
+	if c.name == "emacsclient" || listed(typers[c.name].texts, vimSends) {
+		for _, a := range c.args {
+			c.typed(c.name, typedByEditor(a.text))
+		}
 	}
 	if buses[c.name] {
 		c.answersByBus()
@@ -156,8 +166,14 @@ func (c *invocation) answers() {
 			if key, err := strconv.ParseUint(strings.TrimPrefix(w, "0x"), 16, 8); err == nil {
 				text += newlines.Replace(string(rune(key)))
 			}
+		case asKeys && c.name == "zellij": // bytes, as numbers
+			if key, err := strconv.ParseUint(w, 10, 8); err == nil {
+				text += newlines.Replace(string(rune(key)))
+			}
 		case asKeys:
 			text += typedKey(w)
+		case t.texts == vimSends:
+			text += vimMode.ReplaceAllString(newlines.Replace(w), "")
 		default:
 			text += newlines.Replace(w)
 		}
@@ -246,6 +262,92 @@ func asLine(args []flow) string {
 		all[i] = a.text
 	}
 	return strings.Join(all, " ")
+}
+
+var (
+	// editorTypes are the functions by which an editor types into a terminal that it shows, or presses keys of its
+	// own, and editorEnters those that press the key that ends a line there.
+	editorTypes = lazyregexp.New(`(?i)\b(vterm-send-string|vterm-insert|vterm-send-key|term-send-raw-string|term-send-string|comint-send-string|process-send-string|eat-term-send-string(?:-as-yank)?|eat--send-string|eshell-send-string|claude-code[\w-]*-send[\w-]*|execute-kbd-macro|chansend|jobsend|ch_sendraw|nvim_chan_send|term_sendkeys|feedkeys|nvim_feedkeys|nvim_input|nvim_paste)\b([^()]*(?:\([^()]*\)[^()]*)*)|\b(vterm-send-return|term-send-input|term-send-return|comint-send-input|eat-self-input|claude-code[\w-]*-send-return)\b`)
+	editorText  = lazyregexp.New(`"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'`)
+	vimMode     = lazyregexp.New(`^(?:<[^<>\s]+>)*[iaIAoO]?`)
+	escapedCR   = strings.NewReplacer(`\<`, "<", `\C-m`, "\n", `\C-j`, "\n")
+)
+
+// typedByEditor is what a script that a running editor is given types into a terminal that it shows.
+func typedByEditor(script string) string {
+	typed := ""
+	for _, m := range editorTypes.FindAllStringSubmatch(script, 64) {
+		if m[3] != "" {
+			typed += "\n"
+			continue
+		}
+		texts := editorText.FindAllStringSubmatch(m[2], 8)
+		if len(texts) == 0 {
+			continue
+		}
+		last := texts[0]                                                   // of feedkeys, whose last word says how
+		if strings.Contains(m[1], "-") || strings.Contains(m[1], "send") { // whose first may be the terminal
+			last = texts[len(texts)-1]
+		}
+		text := newlines.Replace(escapedCR.Replace(last[1] + last[2]))
+		if strings.HasPrefix(strings.ToLower(m[1]), "vterm-send-key") {
+			text = typedKey(strings.Trim(text, "<>"))
+		} else if strings.HasSuffix(m[1], "feedkeys") || strings.HasSuffix(m[1], "_input") {
+			text = vimMode.ReplaceAllString(text, "")
+		}
+		typed += text
+	}
+	return typed
+}
+
+var (
+	// peoplesTerminals are words in the names of servers and tools that type into terminals, and windows, that people
+	// sit at; a terminal that a tool opened for itself is none.
+	peoplesTerminals = set("tmux tmate byobu zellij iterm iterm2 kitty wezterm ghostty konsole alacritty xdotool ydotool")
+	desktops         = set("desktop computer")
+	ownProcesses     = set("commander process session sandbox browser page")
+	// typingVerbs are what such tools are called, and typedArguments what they call the text.
+	typingVerbs    = set("send type write keys key press stuff feed interact input paste execute run hotkey keystroke")
+	typedArguments = set("keys key text input command commands data content string chars characters keystrokes keystroke value")
+)
+
+// answersByTool judges what a tool types into a terminal, or a window, of somebody's: as the programs that do.
+func (a *assessor) answersByTool(c *call) {
+	verbs := append(slices.Clip(c.words), c.names...)
+	for _, said := range c.saidVerbs() {
+		verbs = append(verbs, said...)
+	}
+	if !anyOf(verbs, peoplesTerminals) && (!anyOf(verbs, desktops) || anyOf(verbs, ownProcesses)) || !anyOf(verbs, typingVerbs) {
+		return
+	}
+	s := a.apart(span{})
+	for i := range c.leaves {
+		l := &c.leaves[i]
+		if l.Fixed || !typedArguments[c.nameOf(l)] && !typedArguments[l.Arg] {
+			continue
+		}
+		a.pointer, a.size = l.Pointer, len(l.Text)
+		s.at = span{0, len(l.Text)}
+		s.typed(c.tool, typedWords(l.Text))
+	}
+}
+
+// typedWords is a text as a tool types it: names of keys at its end are pressed.
+func typedWords(text string) string {
+	keys := ""
+	for {
+		rest, word := "", text
+		if i := strings.LastIndexAny(strings.TrimRight(text, " "), " +"); i >= 0 {
+			rest, word = text[:i], strings.TrimSpace(text[i+1:])
+		}
+		key, ok := typedKeys[strings.ToLower(strings.Trim(word, "{}<>"))]
+		if !ok || isDigits(word) {
+			return newlines.Replace(text) + keys
+		}
+		if text, keys = rest, key+keys; rest == "" {
+			return keys
+		}
+	}
 }
 
 // typedKey is what a key types, by its name; a word that names no key is typed as it stands.

@@ -199,3 +199,65 @@ func TestTypedKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestTypedByEditors: so does who has an editor type into a terminal that it shows.
+func TestTypedByEditors(t *testing.T) {
+	for _, c := range []string{
+		`emacsclient -e '(with-current-buffer "*claude*" (vterm-send-string "1") (vterm-send-return))'`,
+		`emacsclient --eval '(progn (set-buffer "*claude*") (term-send-raw-string "1\r"))'`,
+		`emacsclient -e '(process-send-string "*vterm*" "yes\n")'`,
+		`emacsclient -e '(comint-send-string (get-process "shell") "y\n")'`,
+		`emacsclient -e '(vterm-send-return)'`,
+		`emacsclient -e '(execute-kbd-macro (kbd "1"))'`,
+		`emacsclient -e '(progn (vterm-send-string "reeve approvals") (vterm-send-return))'`,
+		`nvim --server /run/user/1000/nvim.4711.0 --remote-send 'i1<CR>'`,
+		`nvim --server S --remote-send '<C-\><C-n>i1<CR>'`,
+		`nvim --server S --remote-send 'ay<CR>'`,
+		`nvim --server S --remote-expr 'chansend(3, "1\r")'`,
+		`nvim --server S --remote-expr "nvim_chan_send(3, '1\\r')"`,
+		`vim --servername CLAUDE --remote-send 'i1<CR>'`,
+		`vim --servername CLAUDE --remote-expr 'term_sendkeys(2, "y\<CR>")'`,
+		`gvim --servername CLAUDE --remote-expr 'feedkeys("i1\<CR>", "t")'`,
+		`zellij action write 49 13`, `zellij action write 121 10`,
+	} {
+		if !assessed(c).has("defense.answered", 0.45) {
+			t.Errorf("passes: %s: %+v", c, assessed(c).Findings)
+		}
+	}
+	for _, c := range []string{
+		`emacsclient -n README.md`, `emacsclient -e '(find-file "a.go")'`, `emacsclient -e '(progn (vterm-send-string "npm test") (vterm-send-return))'`, `emacsclient -e '(message "yes")'`, `emacsclient -e '(y-or-n-p "1")'`,
+		`nvim --server S --remote-send 'ihello<CR>'`, `nvim --server S --remote-send ':w<CR>'`, `nvim --server S --remote-expr 'getcwd()'`, `nvim --server S --remote-expr 'chansend(3, "npm test\r")'`, `vim --servername X --remote-expr 'bufname("1")'`, `vim --servername X --remote a.txt`,
+		`zellij action write 27 91 65`, `zellij action write 108 115 13`, `zellij action new-tab`,
+	} {
+		if assessed(c).has("defense.answered", 0) {
+			t.Errorf("asked: %s: %+v", c, assessed(c).Findings)
+		}
+	}
+}
+
+// TestTypedByTools: so does who has a tool press keys in a terminal, or on a desktop, that a person sits at.
+func TestTypedByTools(t *testing.T) {
+	for _, c := range []struct {
+		tool, arg, text string
+		answers         bool
+	}{
+		{"mcp__tmux__send-keys", "keys", "1 Enter", true}, {"mcp__tmux__send-keys", "keys", "y", true}, {"mcp__tmux__send-keys", "keys", "Enter", true}, {"tmux_send_keys", "keys", "yes C-m", true},
+		{"mcp__tmux__execute-command", "command", "1", true}, {"mcp__tmux__execute-command", "command", "reeve approvals list", true}, {"mcp__iterm-mcp__write_to_terminal", "command", "y", true}, {"mcp__iterm__send_keys", "text", "1\n", true},
+		{"mcp__kitty__send_text", "text", "y\n", true}, {"mcp__wezterm__write_to_pane", "text", "1\r", true}, {"mcp__zellij__write_chars", "chars", "1", true}, {"mcp__computer-use__key", "text", "Return", true}, {"mcp__desktop__type_text", "text", "yes\n", true},
+		{"mcp__tmux__send-keys", "keys", "npm run dev Enter", false}, {"mcp__tmux__send-keys", "keys", "C-c", false}, {"mcp__tmux__send-keys", "keys", "q", false}, {"mcp__tmux__execute-command", "command", "go test ./...", false}, {"mcp__tmux__list-panes", "session", "1", false},
+		{"mcp__tmux__capture-pane", "pane", "1", false}, {"mcp__tmux__send-keys", "pane", "1", false}, {"mcp__iterm-mcp__read_terminal_output", "lines", "1", false}, {"mcp__iterm-mcp__write_to_terminal", "command", "make test", false},
+		{"mcp__playwright__browser_press_key", "key", "Enter", false}, {"mcp__playwright__browser_type", "text", "yes", false}, {"mcp__desktop-commander__interact_with_process", "input", "y", false}, {"write_bash", "input", "y{enter}", false}, {"mcp__computer-use__type", "text", "hello world", false},
+		{"mcp__slack__send_message", "text", "yes", false},
+	} {
+		a := Assess(c.tool, []act.Leaf{leafOf(c.arg, c.text)})
+		if answers := reports(a, "defense.answered"); answers != c.answers {
+			t.Errorf("%s %q: %v %+v", c.tool, c.text, answers, a.Findings)
+		}
+	}
+	if a := Assess("mcp__tmux__send_keys", []act.Leaf{{Pointer: "/arguments/keys/0", Arg: "keys", Text: "npm test"}, {Pointer: "/arguments/keys/1", Arg: "keys", Text: "Enter"}}); reports(a, "defense.answered") {
+		t.Errorf("a list of keys: %+v", a.Findings)
+	}
+	if a := Assess("mcp__tmux__send_keys", []act.Leaf{{Pointer: "/arguments/keys/0", Arg: "keys", Text: "1"}, {Pointer: "/arguments/keys/1", Arg: "keys", Text: "Enter"}}); !reports(a, "defense.answered") {
+		t.Errorf("a list of keys: %+v", a.Findings)
+	}
+}
