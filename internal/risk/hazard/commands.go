@@ -157,6 +157,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.runsInWords()
 	c.sets()
 	c.setsForLater()
+	c.setsInFish()
 	c.runsFetched()
 	c.orders()
 	c.makes()

@@ -96,6 +96,22 @@ func stranger(raw string) bool {
 	return true
 }
 
+// modelHosts are whom people have models from.
+var modelHosts = set(`anthropic.com openai.com openai.azure.com cognitiveservices.azure.com services.ai.azure.com generativelanguage.googleapis.com aiplatform.googleapis.com cloudcode-pa.googleapis.com openrouter.ai deepseek.com mistral.ai groq.com x.ai together.xyz together.ai
+	fireworks.ai cohere.com cohere.ai moonshot.ai moonshot.cn z.ai bigmodel.cn dashscope.aliyuncs.com dashscope-intl.aliyuncs.com minimax.io minimaxi.com perplexity.ai githubcopilot.com cerebras.ai sambanova.ai deepinfra.com ollama.com ampcode.com factory.ai ai-gateway.vercel.sh`)
+
+// strange reports whether an address is a stranger's for a variable of this kind.
+func (r *variableRow) strange(raw string) bool {
+	if r.model {
+		for n, ok := hostOf(raw).name, true; ok; _, n, ok = strings.Cut(n, ".") {
+			if modelHosts[n] {
+				return false
+			}
+		}
+	}
+	return stranger(raw)
+}
+
 // speaksTo tells who watches of an address that a command speaks to.
 func (a *assessor) speaksTo(address string) {
 	if address == "" || strings.ContainsAny(address, " \n\t") {

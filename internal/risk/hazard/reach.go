@@ -156,7 +156,7 @@ func (s *shell) reachedBy(name, value string) {
 			return wild(pattern, name) || row.parts && wild(pattern, strings.ToUpper(name))
 		}) {
 			s.tellsHosts(value)
-			if row.code && slices.ContainsFunc(addressIn.FindAllString(value, 8), stranger) {
+			if row.code && slices.ContainsFunc(addressIn.FindAllString(value, 8), row.strange) {
 				s.report("code.foreign", 0, s.at)
 			}
 			return

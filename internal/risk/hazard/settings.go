@@ -64,6 +64,7 @@ func (a *assessor) settings(file, text string, at span) {
 	a.namesOutputs(file, text, at)
 	a.sendsAgentsElsewhere(file, text, at)
 	a.takesPartsFrom(file, text, at)
+	a.asksModelOf(file, text, at)
 	s := a.table.startedBy(file)
 	if s == nil || text == "" || a.depth > maxDepth/2 || len(text) > maxNestedText || !a.spend(len(text)) {
 		return

@@ -42,7 +42,7 @@ func (a *assessor) startsNothing(text string) bool {
 		}
 	}
 	for _, f := range inner.findings {
-		if f.Weight > asks {
+		if f.Weight > asks && f.Code != "persist.profile" { // which is what it is itself
 			return false
 		}
 	}

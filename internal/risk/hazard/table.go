@@ -108,6 +108,7 @@ type variableRow struct {
 	host   bool // it holds a host that programs speak to
 	code   bool // and from which they take code, or what they are told
 	parts  bool // and that is parts of themselves, which they run as they come
+	model  bool // and that is whom agents ask what to do
 	own    bool // it names somebody's settings, wherever these lie
 }
 
@@ -595,7 +596,7 @@ func (r *tableReader) makersOf(row *yamldoc.Node) {
 
 // variable reads what a variable has a program run.
 func (r *tableReader) variable(row *yamldoc.Node) {
-	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true", code: text(row, "fetches") != "", parts: text(row, "fetches") == "tool", own: text(row, "own") == "true"})
+	r.variables = append(r.variables, variableRow{names: text(row, "variable"), value: r.words(row.Get("value")), effect: r.code(row, "effect"), weight: r.weight(row, "weight"), host: text(row, "host") == "true", code: text(row, "fetches") != "", parts: text(row, "fetches") == "tool", model: text(row, "fetches") == "model", own: text(row, "own") == "true"})
 }
 
 // settingsOf reads which settings of a file are run.

@@ -146,17 +146,50 @@ func (t *Table) sendsAgents(name, value string) bool {
 
 // setsAgents reports whether a text sets such a variable.
 func (t *Table) setsAgents(text string) bool {
+	return slices.ContainsFunc(variablesIn(text), func(v [2]string) bool { return t.sendsAgents(v[0], v[1]) })
+}
+
+// variablesIn are the variables that a text may set, by name and value.
+func variablesIn(text string) (all [][2]string) {
 	for _, m := range agentVariableSet.FindAllStringSubmatch(text, maxVariables) {
-		if t.sendsAgents(m[1], m[2]) {
-			return true
-		}
+		all = append(all, [2]string{m[1], m[2]})
 	}
 	for _, m := range agentVariableNamed.FindAllStringSubmatch(text, maxVariables) {
-		if t.sendsAgents(m[2], m[1]) {
-			return true
+		all = append(all, [2]string{m[2], m[1]})
+	}
+	return all
+}
+
+// modelFrom is the stranger from whom a text has agents take what they do, and to whom it has them send what they
+// know; empty where it says none.
+func (t *Table) modelFrom(text string) string {
+	if !strings.Contains(text, "://") {
+		return ""
+	}
+	for _, v := range variablesIn(text) {
+		for i := range t.variables {
+			row := &t.variables[i]
+			if row.model && slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, v[0]) }) && row.strange(v[1]) {
+				return v[1]
+			}
 		}
 	}
-	return false
+	return ""
+}
+
+// asksStranger is what is said of that.
+const asksStranger = "%.60q has agents ask %.100q, which is none that people have models from: it reads what they know, and says what they do."
+
+// asksModelOf judges that a file of settings by which agents are started later says from whom they take what they
+// do. Whom an application of one's own asks, its own settings say.
+func (a *assessor) asksModelOf(file, text string, at span) {
+	s := a.table.startedBy(file)
+	if len(text) > maxNestedText || (s == nil || s.builds) && !strings.HasPrefix(placeOf(normalPath(file).text).writes, "persist.") {
+		return
+	}
+	if of := a.table.modelFrom(text); of != "" {
+		a.reportSaying("code.foreign", 0, at, fmt.Sprintf(asksStranger, path.Base(slashed(file)), of))
+	}
 }
 
 // maxVariables is how many words of one text are looked at that may be names of variables.
@@ -195,7 +228,56 @@ func (c *invocation) setsForLater() {
 	if sets && c.table.setsAgents(asLine(c.args)) {
 		c.report("defense.unhooked", 0, c.at)
 	}
+	if of := c.table.modelFrom(asLine(c.args)); sets && of != "" && !editsSettings[c.name] {
+		c.reportSaying("code.foreign", 0, c.at, fmt.Sprintf(asksStranger, c.name, of))
+	}
 }
+
+// editsSettings are those of them that change a file, which may be an application's own.
+var editsSettings = set("sed gsed perl jq gojq jaq yq dasel crudini ansible kwriteconfig5 kwriteconfig6 defaults")
+
+// setsInFish judges that a command of fish has every later shell set something, as the line in fish's own
+// settings that does the same.
+func (c *invocation) setsInFish() {
+	line := ""
+	switch c.name {
+	case "set":
+		if len(c.args) < 2 || !slices.ContainsFunc(c.args, func(a flow) bool { return a.text == "--universal" || universal.MatchString(a.text) }) {
+			return
+		}
+		line = "set -gx"
+		for _, a := range c.args {
+			if !strings.HasPrefix(a.text, "-") {
+				line += " " + a.text
+			}
+		}
+	case "fish_add_path":
+		line = "set -gx PATH"
+		for _, a := range c.args {
+			if !strings.HasPrefix(a.text, "-") {
+				line += " " + a.text
+			}
+		}
+	case "alias", "funcsave":
+		_, rest := c.split()
+		if c.name == "alias" && !c.names("-s", "--save") || len(rest) == 0 {
+			return
+		}
+		name, body, _ := strings.Cut(rest[0].text, "=")
+		if len(rest) > 1 {
+			body = rest[1].text
+		}
+		if line = "alias " + name + "='" + body + "'"; c.name == "funcsave" && body == "" {
+			line = "alias " + name + "=" + name
+		}
+	default:
+		return
+	}
+	c.writeFile(flow{text: "~/.config/fish/config.fish", known: true}, flow{text: line + "\n", known: true}, true)
+}
+
+// universal are options of fish's set by which a variable lasts.
+var universal = lazyregexp.New(`^-[a-zA-Z]*U[a-zA-Z]*$`)
 
 // editsInPlace are options by which a file is edited where it lies.
 var editsInPlace = lazyregexp.New(`^-\w*i|^--in-place`)
