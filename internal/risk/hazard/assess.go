@@ -201,6 +201,7 @@ type whereabouts struct {
 	on       string   // that machine, or the container, if it is known: see Command.On
 	remote   string   // see Command.Remote
 	live     bool     // and it is one that people use, by its name
+	afar     bool     // and it is none of one's own: see removesAfar
 	composed bool     // which is a container of the project that somebody works on
 	engine   bool     // which is a database
 	chosen   string   // the cluster that is spoken to where none is named, if it is one of this machine

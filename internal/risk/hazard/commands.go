@@ -147,6 +147,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.takesAway()
 	c.strange()
 	c.changesProduction()
+	c.changesStore()
 	c.namesSecrets()
 	c.runsWords()
 	ran := c.runsElsewhere()

@@ -9,6 +9,7 @@ import (
 
 func (c *invocation) container() flow {
 	args, other := c.ofDaemon()
+	toAfar := c.daemonAfar()
 	c.usesContext()
 	c = &invocation{shell: c.shell, name: c.name, path: c.path, args: args, in: c.in, wrap: c.wrap}
 	for _, a := range args {
@@ -47,11 +48,11 @@ func (c *invocation) container() flow {
 		c.composed = !other && c.ownService() && !c.tellsEnvironment(len(c.args)-len(words))
 		c.engine = c.composed && slices.Contains(c.project().Engines, c.args[len(c.args)-len(words)-1].text)
 		c.other = c.other || other || hasWord(c.joined(c.args[:len(c.args)-len(words)]).text, inUse)
-		used := c.live
-		c.live = used || c.daemonInUse()
+		used, afar := c.live, c.afar
+		c.live, c.afar = used || c.daemonInUse(), afar || toAfar
 		c.other = c.other || c.live
 		c.kept(0.9, 0.36, func() { out.taint |= c.invoke(words, c.in, c.wrap+1).taint & comesBack })
-		c.fed, c.other, c.composed, c.engine, c.live = fed, elsewhere, composed, engine, used
+		c.fed, c.other, c.composed, c.engine, c.live, c.afar = fed, elsewhere, composed, engine, used, afar
 	}
 	// What runs inside: docker exec name command, docker run image command.
 	if len(c.args) > 1 && (c.args[0].text == "exec" || c.args[0].text == "run") && !mounts {

@@ -13,13 +13,13 @@ import (
 // onOther judges what runs on another machine: the same as here, but that a login begins in the
 // home folder, and that whoever opens a shell there looks around.
 func (c *invocation) onOther(read func()) {
-	fed, own, live := c.fed, c.ownService(), c.live
-	c.live = live || c.reachesProduction()
+	fed, own, live, afar := c.fed, c.ownService(), c.live, c.afar
+	c.live, c.afar = live || c.reachesProduction(), afar || c.reachesAfar()
 	c.elsewhere(func() {
 		c.composed = own
 		read()
 	})
-	c.fed, c.live = fed, live
+	c.fed, c.live, c.afar = fed, live, afar
 }
 
 // elsewhere calls read for what runs on another machine.

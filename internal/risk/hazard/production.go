@@ -46,6 +46,9 @@ func isProduction(name string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !(r >= 'a' && r <= 'z') && !(r >= '0' && r <= '9') })
 	for i, p := range parts {
 		if listed("prod production prd live", strings.TrimRight(p, "0123456789")) {
+			if i > 1 && parts[i-1] == "to" && parts[i-2] == "time" { // how long something is kept
+				continue
+			}
 			return (i == 0 || !listed("pre non no not post like copy of", parts[i-1])) && (i+1 == len(parts) || !listed("like copy clone dump test local", parts[i+1]))
 		}
 	}

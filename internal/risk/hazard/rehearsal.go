@@ -90,7 +90,7 @@ func (c *invocation) rehearses() bool {
 // standsAside reports whether what a command does in a cloud or a cluster it does in one that this machine
 // plays, or to what was set up for one change.
 func (c *invocation) standsAside() bool {
-	return !c.tunnelled && (c.emulates() || c.inLocalCluster() || c.takesPreview())
+	return !c.tunnelled && (c.emulates() || c.inLocalCluster() || c.takesPreview() || c.setsTrialBack())
 }
 
 // emulators are programs that speak to a cloud which this machine plays.

@@ -164,6 +164,9 @@ func (a *assessor) removes(p string, recursive bool, at span) {
 	if all && (rooted && holdsStores(f.text) || a.other && holdsStores(place) && !madeAnew[path.Base(place)]) {
 		a.report("destroy.store", 0, at)
 	}
+	if all {
+		a.removesAfar(p, at)
+	}
 	if all && a.other && ofDevice(f.text) {
 		a.reportSaying("destroy.store", 0, at, "What somebody keeps on a device is deleted.")
 	}
