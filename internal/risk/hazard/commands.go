@@ -148,6 +148,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.strange()
 	c.changesProduction()
 	c.changesStore()
+	c.attacksOthers()
 	c.namesSecrets()
 	c.runsWords()
 	ran := c.runsElsewhere()

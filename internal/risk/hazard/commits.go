@@ -146,6 +146,19 @@ func (a *assessor) movedByTool(c *call) {
 	if to != "" && stagedSecret(from) && len(a.keptIn) < maxRan {
 		a.keptIn = append(a.keptIn, to)
 	}
+	if a.runsByItself(paths[len(paths)-1]) {
+		a.obeyed = noted(a.obeyed, from)
+	}
+}
+
+// runsByItself reports whether a file is run by its place: by git, by a login, by a program whose part it becomes.
+func (a *assessor) runsByItself(file string) bool {
+	p := normalPath(file).text
+	if from := a.from(file); from != "" {
+		p = normalPath(from).text
+	}
+	_, started := startedAs(p)
+	return isGitHook(p) || !strings.HasSuffix(p, ".sample") && (started || plugsInto(p) != "" || strings.HasPrefix(placeOf(p).writes, "persist."))
 }
 
 // awayTools are those of movingTools after which nothing is where it was.

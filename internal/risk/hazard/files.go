@@ -232,6 +232,9 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 	if s.shadows(f.text) && !s.same {
 		s.report("code.library_hijack", 0.6, s.at)
 	}
+	if content.taint&(fromStranger|fromNobody) != 0 {
+		s.bringsProgram(f.text)
+	}
 	if content.text != "" && content.taint&(fromFile|fromNet) == 0 && !s.same {
 		s.putsProgram(p, content.text, s.at)
 	}

@@ -526,7 +526,26 @@ func (c *invocation) forge() flow {
 	if c.verb() == "repo" && c.names("clone") {
 		c.clones(c.args[1+slices.IndexFunc(c.args, func(a flow) bool { return a.text == "clone" }):])
 	}
+	if c.verb() == "release" && c.names("download") {
+		c.bringsRelease()
+	}
 	return c.ordinary()
+}
+
+// bringsRelease judges where the file of a release is put, of a repository whose makers nobody has to know.
+func (c *invocation) bringsRelease() {
+	for _, repo := range c.valueOf("-R", "--repo") {
+		parts := strings.Split(repo.text, "/")
+		if len(parts) < 2 || c.table.makers["github.com/"+strings.ToLower(parts[len(parts)-2])] {
+			continue
+		}
+		for _, to := range c.valueOf("-O", "--output") {
+			c.writeFile(to, flow{taint: fromNet | fromStranger}, false)
+		}
+		for _, dir := range c.valueOf("-D", "--dir") {
+			c.bringsProgram(normalPath(strings.TrimSuffix(dir.text, "/") + "/" + repo.text[strings.LastIndexByte(repo.text, '/')+1:]).text)
+		}
+	}
 }
 
 // isForeign says whether a file lies in such a folder, and so is not run without a question.

@@ -39,7 +39,8 @@ func (a *assessor) putsProgram(file, text string, at span) {
 		p = normalPath(from).text
 	}
 	name, ok := startedAs(p)
-	if own := normalPath(a.began).text; !ok || own != "" && strings.HasPrefix(p, own+"/") {
+	plugs := plugsInto(p)
+	if own := normalPath(a.began).text; !ok && plugs == "" || own != "" && strings.HasPrefix(p, own+"/") {
 		return
 	}
 	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
@@ -49,6 +50,9 @@ func (a *assessor) putsProgram(file, text string, at span) {
 		grave = weight >= Grave
 	}
 	used := programs()[name] || programs()[strings.TrimRight(name, "0123456789.")] || trustedNames[name] || usedDaily[name]
+	if plugs != "" { // of the parts of a program, those that it comes with
+		used = usedDaily[name] && strings.HasPrefix(name, plugs+"-")
+	}
 	switch {
 	case takesPasswords[name], used && grave:
 		a.report("code.library_hijack", 0.85, at)
@@ -56,6 +60,38 @@ func (a *assessor) putsProgram(file, text string, at span) {
 		a.report("code.library_hijack", 0.6, at)
 	case grave:
 		a.report("persist.setting", 0.6, at)
+	}
+}
+
+// pluginFolders are folders from which a program takes what it starts as a part of itself, by the name of that
+// program; what lies below them is started by its name, or whenever the program begins.
+var pluginFolders = []struct{ folder, of string }{
+	{"~/.docker/cli-plugins/", "docker"}, {"/usr/local/lib/docker/cli-plugins/", "docker"}, {"/usr/local/libexec/docker/cli-plugins/", "docker"}, {"/usr/lib/docker/cli-plugins/", "docker"}, {"/usr/libexec/docker/cli-plugins/", "docker"}, {"~/.config/containers/plugins/", "podman"},
+	{"~/.local/share/gh/extensions/", "gh"}, {"~/.config/glab-cli/plugins/", "glab"},
+	{"~/.local/share/helm/plugins/", "helm"}, {"~/library/helm/plugins/", "helm"}, {"~/.helm/plugins/", "helm"}, {"~/.kube/plugins/", "kubectl"}, {"~/.krew/bin/kubectl-", "kubectl"}, {"~/.krew/store/", "kubectl"},
+	{"~/.terraform.d/plugins/", "terraform"}, {"~/.local/share/terraform/plugins/", "terraform"}, {"~/.terraform.d/plugin-cache/", "terraform"}, {"~/.packer.d/plugins/", "packer"}, {"~/.config/packer/plugins/", "packer"}, {"~/.pulumi/plugins/", "pulumi"}, {"~/.vagrant.d/gems/", "vagrant"},
+	{"~/.vim/pack/", "vim"}, {"~/.vim/plugged/", "vim"}, {"~/.local/share/nvim/", "nvim"}, {"~/.config/nvim/pack/", "nvim"}, {"~/.tmux/plugins/", "tmux"}, {"~/.config/tmux/plugins/", "tmux"}, {"~/.asdf/plugins/", "asdf"}, {"~/.local/share/mise/plugins/", "mise"},
+	{"~/.vscode/extensions/", "code"}, {"~/.vscode-server/extensions/", "code"}, {"~/.cursor/extensions/", "cursor"}, {"~/.windsurf/extensions/", "windsurf"}, {"~/.config/micro/plug/", "micro"}, {"~/.config/sublime-text/packages/", "subl"}, {"~/.elpa/", "emacs"},
+	{"~/.cargo/bin/cargo-", "cargo"}, {"~/.local/bin/git-", "git"}, {"~/.local/bin/kubectl-", "kubectl"}, {"~/bin/git-", "git"}, {"~/bin/kubectl-", "kubectl"}, {"~/.local/bin/docker-", "docker"}, {"~/.aws/cli/plugins/", "aws"}, {"~/.config/gcloud/plugins/", "gcloud"}, {"~/.config/fisher/", "fish"},
+}
+
+// plugsInto is the program that takes a file as a part of itself, by where that lies; empty for none.
+func plugsInto(p string) string {
+	p = strings.ToLower(p)
+	for _, of := range pluginFolders {
+		if strings.HasPrefix(p, of.folder) {
+			return of.of
+		}
+	}
+	return ""
+}
+
+// bringsProgram judges that what a stranger has is put where a program takes parts of itself, or under the name of
+// one that people use, without being looked at.
+func (s *shell) bringsProgram(p string) {
+	name, ok := startedAs(p)
+	if plugsInto(p) != "" || ok && (programs()[name] || usedDaily[name]) {
+		s.report("code.library_hijack", 0.6, s.at)
 	}
 }
 
@@ -95,5 +131,6 @@ var (
 		gem bundle bundler rake rails irb composer artisan dotnet nuget mvn gradle sbt kotlinc ghc stack cabal elixir mix iex erl
 		code cursor nvim emacs nano subl gh glab tig lazygit rg fd fzf bat eza jq yq htop btop tmux zellij starship direnv zoxide atuin thefuck
 		terraform tofu terragrunt ansible helm k9s kind minikube skaffold eksctl flux argocd podman nerdctl colima docker-compose aws gcloud az doctl flyctl heroku vercel netlify wrangler
+		docker-buildx docker-scout docker-scan docker-init docker-model docker-mcp docker-sbom docker-debug docker-desktop docker-extension
 		psql mysql sqlite3 redis-cli mongosh opencode cursor-agent copilot qwen amp droid goose aider clear exit reset tput`)
 )

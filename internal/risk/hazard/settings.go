@@ -65,6 +65,7 @@ func (a *assessor) settings(file, text string, at span) {
 	a.sendsAgentsElsewhere(file, text, at)
 	a.takesPartsFrom(file, text, at)
 	a.asksModelOf(file, text, at)
+	a.hookSends(file, text, at)
 	s := a.table.startedBy(file)
 	if s == nil || text == "" || a.depth > maxDepth/2 || len(text) > maxNestedText || !a.spend(len(text)) {
 		return
@@ -134,6 +135,23 @@ func (a *assessor) settings(file, text string, at span) {
 	}
 	if len(s.urls) > 0 && looksAtNone.MatchString(text) {
 		a.report("defense.trust", 0.5, at)
+	}
+}
+
+// hookSends judges that a hook of git's sends something to somebody whenever git does anything: a repository to
+// where nobody keeps it, a file to a stranger.
+func (a *assessor) hookSends(file, text string, at span) {
+	if !isGitHook(normalPath(file).text) || text == "" || a.depth > maxDepth/2 || len(text) > maxNestedText || !a.spend(len(text)) {
+		return
+	}
+	inner := newAssessor(a.table)
+	inner.size, inner.runs, inner.depth, inner.commands, inner.began = len(text), true, a.depth+1, maxTaken, a.began
+	inner.command(text, nil)
+	for _, f := range inner.findings {
+		if (f.Code == "publish.elsewhere" || strings.HasPrefix(f.Code, "exfil.")) && f.Weight >= asks {
+			a.reportSaying("persist.setting", 0.5, at, "git runs this by itself, and it sends something to somebody: "+f.Message)
+			return
+		}
 	}
 }
 
