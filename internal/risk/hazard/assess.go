@@ -497,6 +497,8 @@ type call struct {
 	// texts: numbers, true and false.
 	names []string
 	args  []act.Argument
+	// server are the words of the name of the server that has the tool.
+	server []string
 	// byForm are the commands that a program and a list beside it make.
 	byForm []formed
 }

@@ -58,7 +58,11 @@ func (c *invocation) attacksOthers() {
 		return
 	}
 	words := looseWords(c.in.text, 16) // as vegeta reads whom it asks
-	for _, a := range c.args {
+	own := c.args
+	if i := slices.IndexFunc(own, func(a flow) bool { return attackers[baseName(a.text)] }); !attackers[c.name] && i >= 0 { // behind what starts it
+		own = own[i+1:]
+	}
+	for _, a := range own {
 		words = append(words, a.text)
 		if _, value, joined := strings.Cut(a.text, "="); joined {
 			words = append(words, value)

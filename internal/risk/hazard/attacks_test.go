@@ -16,7 +16,7 @@ func TestAttacksOthers(t *testing.T) {
 	}
 	for _, line := range []string{
 		"sqlmap -u 'http://localhost:8080/search?q=a' --batch --dump", "sqlmap -r request.txt --batch", "sqlmap --version", "hydra -l admin -P rockyou.txt ssh://192.168.56.10", "nmap -sS -p- 10.0.0.0/24", "nmap -sV localhost", "nmap shop.acme.example", "nmap -p 443 shop.acme.example", "nmap -A scanme.nmap.org", "nikto -h http://127.0.0.1:3000", "nuclei -u https://shop.staging.acme.example", "nuclei -update-templates",
-		"ffuf -u http://localhost/FUZZ -w big.txt", "docker run --rm ghcr.io/zaproxy/zaproxy:stable zap-baseline.py -t https://shop.acme.example", "hping3 -c 3 -S -p 443 api.acme.example", "wrk -t8 -c5000 -d10m http://localhost:8080/", "wrk -t2 -c10 -d10s https://api.acme.example/", "ab -n 100 -c 10 https://api.acme.example/", "k6 run k6.js", "k6 run --vus 3000 -e BASE=https://api-test.acme.example k6.js",
+		"ffuf -u http://localhost/FUZZ -w big.txt", "docker run --rm ghcr.io/zaproxy/zaproxy:stable zap-baseline.py -t https://shop.acme.example", "docker run --rm --network host ghcr.io/zaproxy/zaproxy:stable zap-api-scan.py -t http://localhost:8080/openapi.json -f openapi", "hping3 -c 3 -S -p 443 api.acme.example", "wrk -t8 -c5000 -d10m http://localhost:8080/", "wrk -t2 -c10 -d10s https://api.acme.example/", "ab -n 100 -c 10 https://api.acme.example/", "k6 run k6.js", "k6 run --vus 3000 -e BASE=https://api-test.acme.example k6.js",
 		"hey -n 200 https://api.acme.example/", "autocannon -c 1000 -d 60 http://127.0.0.1:3000", "locust -f l.py --headless -u 5000 --host http://web.local", "wrk -c 1000 \"$URL\"",
 	} {
 		if a := assessed(line); a.has("code.attack_others", 0) {

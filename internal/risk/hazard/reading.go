@@ -52,7 +52,7 @@ func (r *Reading) For(a *act.Action) *Reading {
 func (r *Reading) sorted() *call {
 	if r.call == nil {
 		r.call = newCall(r.of.Canonical, r.of.Content)
-		r.call.names, r.call.args = words(r.of.Resource), r.of.Arguments
+		r.call.names, r.call.server, r.call.args = words(r.of.Resource), words(r.of.Server), r.of.Arguments
 	}
 	return r.call
 }

@@ -317,7 +317,8 @@ func (a *assessor) answersByTool(c *call) {
 	for _, said := range c.saidVerbs() {
 		verbs = append(verbs, said...)
 	}
-	if !anyOf(verbs, peoplesTerminals) && (!anyOf(verbs, desktops) || anyOf(verbs, ownProcesses)) || !anyOf(verbs, typingVerbs) {
+	whose := append(slices.Clip(verbs), c.server...)
+	if !anyOf(whose, peoplesTerminals) && (!anyOf(whose, desktops) || anyOf(whose, ownProcesses)) || !anyOf(verbs, typingVerbs) {
 		return
 	}
 	s := a.apart(span{})

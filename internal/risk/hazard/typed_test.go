@@ -254,6 +254,12 @@ func TestTypedByTools(t *testing.T) {
 			t.Errorf("%s %q: %v %+v", c.tool, c.text, answers, a.Findings)
 		}
 	}
+	for server, answers := range map[string]bool{"tmux": true, "iterm-mcp": true, "computer-use": true, "playwright": false, "desktop-commander": false} { // as hooks tell of it
+		a := Read(&act.Action{Kind: act.ToolCall, Resource: "send-keys", Canonical: "send_keys", Server: server, Content: []act.Leaf{leafOf("keys", "1 Enter")}}).Assess(Default())
+		if reports(a, "defense.answered") != answers {
+			t.Errorf("send-keys of %s: %+v", server, a.Findings)
+		}
+	}
 	if a := Assess("mcp__tmux__send_keys", []act.Leaf{{Pointer: "/arguments/keys/0", Arg: "keys", Text: "npm test"}, {Pointer: "/arguments/keys/1", Arg: "keys", Text: "Enter"}}); reports(a, "defense.answered") {
 		t.Errorf("a list of keys: %+v", a.Findings)
 	}
