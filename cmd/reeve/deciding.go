@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -60,6 +61,9 @@ func tell(cmd *cobra.Command, a []string, effect func(*cobra.Command, []string) 
 	lines, err := effect(cmd, a)
 	if wrong, ok := errors.AsType[usageError](err); ok {
 		return "", wrong
+	}
+	if errors.Is(err, fs.ErrNotExist) { // of what is not there nobody need be asked
+		return "", err
 	}
 	if err != nil {
 		lines = append(lines, fmt.Sprintf("what it changes is not known: %v", err))

@@ -228,6 +228,7 @@ func (d *doctor) node(ctx context.Context, c reeve.Config) {
 			d.add("note", "node", "it judges by another policy (%s) than %s (%s), which is what these settings name: it was started with others", nodes.Short(hash), cmp.Or(c.PolicyPath(), "the built-in starter"), nodes.Short(set.Hash()))
 		}
 	}
+	d.policies(ctx, c)
 	url, err := datadir.URL(ctx, datadir.Find(c.Data))
 	switch {
 	case errors.Is(err, datadir.ErrNotRunning):
@@ -268,6 +269,24 @@ func (d *doctor) node(ctx context.Context, c reeve.Config) {
 	}
 	if health.Version != "" && !strings.HasPrefix(version(), health.Version) && !strings.HasPrefix(health.Version, version()) {
 		d.add("note", "node", "it runs version %s, and this is %s", health.Version, version())
+	}
+}
+
+// policies looks whether the nodes that live judge by their policies as these lie there now.
+func (d *doctor) policies(ctx context.Context, c reeve.Config) {
+	node := operator.Dial(ctx, datadir.Find(c.Data))
+	if node == nil {
+		return
+	}
+	var list operator.NodeList
+	if err := node.Ask(ctx, "GET", "/nodes", nil, &list); err != nil {
+		d.add("problem", "node", "it does not say by which policy it judges: %v", err)
+		return
+	}
+	for i := range list.Nodes {
+		if n := &list.Nodes[i]; n.Living && n.Problem != "" {
+			d.add("problem", "node", "%s goes on with the policy that it had: %s", n.Name, stateOfNode(n))
+		}
 	}
 }
 

@@ -887,6 +887,9 @@ func serverStatuses(cmd *cobra.Command) (list []serverStatus, err error) {
 		return nil, err
 	}
 	for _, s := range all {
+		if s.Files { // which agents go by: see reeve pins
+			continue
+		}
 		one := serverStatus{Server: s.ID, Name: s.Name, Tools: len(s.Tools), Held: []string{}}
 		for _, t := range s.Tools {
 			if t.Held != nil && t.Held.Refused == "" {

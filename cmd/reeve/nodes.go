@@ -118,7 +118,7 @@ func stateOfNode(n *nodes.Node) string {
 	case n.Refused != "":
 		return n.Refused
 	case n.Problem != "":
-		return "its policy was not read again: " + n.Problem
+		return "its policy was not read again: " + strings.ReplaceAll(n.Problem, "\n", "; ")
 	}
 	return "serves"
 }
