@@ -61,7 +61,7 @@ var manifestKinds = []manifestKind{
 	{files: "deno.json deno.jsonc import_map.json", sources: lazyregexp.New(`"\s*:\s*"(https?://[^"\n]+)"`)},
 	{files: "mix.exs Package.swift pubspec.yaml pubspec_overrides.yaml rebar.config shard.yml build.zig.zon flake.nix flake.lock devenv.yaml devbox.json stack.yaml *.opam deps.edn dub.json dub.sdl *.nimble fpm.toml", sources: lazyregexp.New(`(?m)\b(?:git|hg|url|package|hosted|location|resolver|archive|requires|pin-depends|packages)"?\s*[:=(,\s]\s*(?:\[\s*)*(?:"[^"\n]*"\s+)?(?:url:\s*)?["']?((?:git\+)?(?:https?|ssh|git)://[^\s"',)\]}]+)`)},
 	{files: "vcpkg-configuration.json", keys: "repository location"},
-	{files: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts", sources: lazyregexp.New(`\b(?:url|uri|maven)\s*[=({]?\s*(?:uri\()?\s*["'](https?://[^"'\n]+)["']`)},
+	{files: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts", sources: lazyregexp.New(`\b(?:url|uri|maven|from)\s*[=({:]?\s*(?:uri\()?\s*["'](https?://[^"'\n]+)["']`)},
 	{files: "pom.xml .m2/settings.xml .mvn/settings.xml settings.xml", within: lazyregexp.New(`(?s)<(?:repositories|pluginRepositories|mirrors)>.*?(?:</(?:repositories|pluginRepositories|mirrors)>|$)`), sources: lazyregexp.New(`<url>\s*([^<\s]+)`)},
 	{files: "nuget.config", sources: lazyregexp.New(`(?i)\bvalue\s*=\s*["'](https?://[^"'\s]+)`)},
 	{files: "*.csproj *.fsproj *.vbproj *.props *.targets", sources: lazyregexp.New(`(?i)<Restore(?:Additional(?:Project)?)?Sources[^>]*>[^<]*?(https?://[^;<\s]+)`)},

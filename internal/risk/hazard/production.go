@@ -107,7 +107,7 @@ func (c *invocation) changesProduction() {
 	case c.name == "rsync" && c.mirrorsToProduction():
 		c.report("publish.production", 0, c.at)
 		return
-	case databaseClients[c.name] && c.queriesProduction():
+	case databaseClients[c.name] && c.queriesProduction(), c.startsPipeline() && c.namesProduction():
 		c.report("publish.production", 0, c.at)
 		return
 	}
@@ -174,6 +174,18 @@ func (c *invocation) onRedis() bool { return c.name == "redis-cli" || c.name == 
 // onlyStarts reports whether a verb of a cloud only begins to look, or writes a setting here.
 func (c *invocation) onlyStarts(verb string) bool {
 	return strings.HasPrefix(verb, "start-query") || strings.HasPrefix(verb, "start-live-tail") || strings.HasPrefix(verb, "update-kubeconfig") || strings.HasPrefix(verb, "generate-db-auth")
+}
+
+// startsPipeline reports whether a command has a forge run a pipeline of the repository's, with the inputs that it
+// gives.
+func (c *invocation) startsPipeline() bool {
+	switch c.name {
+	case "gh":
+		return c.names("workflow") && c.names("run")
+	case "glab":
+		return c.names("ci", "pipeline") && c.names("run", "run-trig", "trigger")
+	}
+	return false
 }
 
 // namesProduction reports whether one of the things that a command names is production, wherever it stands

@@ -269,7 +269,11 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 		case t.kind == 'w' && first == "drop" && (t.text == "keyspace" || t.text == "collection" || t.text == "owned" || t.text == "tablespace" || t.text == "user" || t.text == "role" || t.text == "measurement" || t.text == "series"):
 			a.report("sql.destroy", 0.6, at)
 		case t.kind == 'w' && first == "drop" && (t.text == "database" || t.text == "schema"):
-			a.report("sql.destroy", 0.82, at)
+			w := 0.82
+			if testName(tableIn(ts[i+1:])) { // by its name somebody tries things out in it
+				w = 0.6
+			}
+			a.report("sql.destroy", w, at)
 		case t.kind == 'w' && first == "drop" && t.text == "table":
 			w := 0.6
 			if mixed && len(made) == 0 {

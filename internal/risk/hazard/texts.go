@@ -127,6 +127,9 @@ func saysWhatIsDone(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimLeft(line, " \t-")
 		name, _, ok := strings.Cut(line, ":")
+		if strings.Count(name, "'")%2+strings.Count(name, `"`)%2 > 0 {
+			continue // a quotation that goes on behind the colon, as in curl -H 'Accept: x'
+		}
 		if ok && len(name) < 48 && slices.ContainsFunc(doing, func(d string) bool { return strings.Contains(lower(name), d) }) {
 			return true
 		}
