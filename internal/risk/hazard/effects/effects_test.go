@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -170,6 +171,24 @@ func FuzzOf(f *testing.F) {
 		e := Of(language, code, Given{})
 		if len(e.Lines) > maxLines || len(e.Reads) > maxLines {
 			t.Errorf("%d lines, %d files", len(e.Lines), len(e.Reads))
+		}
+	})
+}
+
+// FuzzPickles: whatever bytes a program makes objects of, reading them ends, and does not fail.
+func FuzzPickles(f *testing.F) {
+	for _, pickle := range []string{
+		"cos\nsystem\n(S'id'\ntR.", "\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.", "(lp0\nS'a'\naI1\na.", "(dS'a'\nI1\ns.", "K", "h", "q", "U", "X\xff\xff\xff\xff", "\x8d\xff", "M", "(i", "\x80", "\x92R\x81o",
+	} {
+		f.Add(pickle)
+	}
+	f.Fuzz(func(t *testing.T, pickle string) {
+		var bytes strings.Builder
+		for i := range len(pickle) {
+			fmt.Fprintf(&bytes, "\\x%02x", pickle[i])
+		}
+		if e := Of("python", "import pickle\npickle.loads(b'"+bytes.String()+"')", Given{}); len(e.Lines) > maxLines {
+			t.Errorf("%d lines", len(e.Lines))
 		}
 	})
 }

@@ -57,6 +57,13 @@ func (w *walker) pickled(s string, depth int) (read bool) {
 		at += n
 		return s[at-n : at]
 	}
+	one := func() byte {
+		b := take(1)
+		if b == "" { // it ends before what it announces
+			return 0
+		}
+		return b[0]
+	}
 	line := func() string {
 		l, _, _ := strings.Cut(s[at:], "\n")
 		at = min(at+len(l)+1, len(s))
@@ -90,7 +97,7 @@ func (w *walker) pickled(s string, depth int) (read bool) {
 	read = true
 	for steps := 0; read && at < len(s) && steps < maxSteps/8 && w.steps < maxSteps; steps++ {
 		w.steps++
-		switch order := take(1)[0]; order {
+		switch order := one(); order {
 		case '.':
 			return true
 		case '(':
@@ -116,7 +123,7 @@ func (w *walker) pickled(s string, depth int) (read bool) {
 		case '\x8d', '\x8e':
 			push(text(counted(8)))
 		case 'K':
-			push(count(int64(take(1)[0])))
+			push(count(int64(one())))
 		case 'M':
 			take(2)
 			push(nothing)
@@ -184,7 +191,7 @@ func (w *walker) pickled(s string, depth int) (read bool) {
 			case 'p':
 				key = line()
 			case 'q':
-				key = strconv.Itoa(int(take(1)[0]))
+				key = strconv.Itoa(int(one()))
 			case 'r':
 				take(4)
 			}
@@ -197,7 +204,7 @@ func (w *walker) pickled(s string, depth int) (read bool) {
 			case 'g':
 				key = line()
 			case 'h':
-				key = strconv.Itoa(int(take(1)[0]))
+				key = strconv.Itoa(int(one()))
 			default:
 				take(4)
 			}
