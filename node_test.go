@@ -209,7 +209,7 @@ func TestEraseHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := openNode(t, "policy", file)
-	decided(t, n, message("reader-9", "1", "the card 4539148803436467 of mine"), message("reader-7", "1", "not mine"))
+	decided(t, n, message("reader-9", "1", "the sailing boat of mine"), message("reader-7", "1", "not mine"))
 	admin := func(method, path, body string) string {
 		_, answer := ask(n.Admin(), identity.Operator, identity.Admin, method, path, body)
 		return answer
@@ -226,16 +226,16 @@ func TestEraseHeld(t *testing.T) {
 		t.Fatal(answer)
 	}
 	left := admin("GET", "/approvals", "")
-	if strings.Contains(left, "4539") || strings.Contains(left, `"reader-9"`) || !strings.Contains(left, "not mine") {
+	if strings.Contains(left, "sailing boat") || strings.Contains(left, `"reader-9"`) || !strings.Contains(left, "not mine") {
 		t.Errorf("held still: %s", left)
 	}
 	for _, a := range list.Approvals {
-		if said := admin("GET", "/approvals/"+a.ID, ""); strings.Contains(said, "4539") || strings.Contains(said, `"reader-9"`) {
+		if said := admin("GET", "/approvals/"+a.ID, ""); strings.Contains(said, "sailing boat") || strings.Contains(said, `"reader-9"`) {
 			t.Errorf("shown still: %s", said)
 		}
 	}
 	err := n.store.EachItem(t.Context(), func(i *ledger.Item) error {
-		if strings.Contains(string(i.Data), `"reader-9"`) || strings.Contains(string(i.Data), "4539") {
+		if strings.Contains(string(i.Data), `"reader-9"`) || strings.Contains(string(i.Data), "sailing boat") {
 			t.Errorf("kept still: %s %s: %s", i.Kind, i.ID, i.Data)
 		}
 		return nil
