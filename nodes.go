@@ -176,6 +176,9 @@ func (n *Node) policyRead(ctx context.Context, failed error) {
 		o.mu.Unlock()
 		return
 	}
+	if o.self.Problem != "" && problem == "" {
+		n.logger.Info("the policy that lies there can be read again", "policy", hash)
+	}
 	o.self.Problem = problem
 	o.self.Reads++
 	n.nowPolicy(hash)
