@@ -51,7 +51,7 @@ func openOperator(ctx context.Context, c reeve.Config, mustRun bool) (*opened, e
 	if err != nil {
 		return nil, err
 	}
-	return &opened{operator.Within(node.Admin()), node.Close}, nil
+	return &opened{operator.ByUser(node.Admin()), node.Close}, nil
 }
 
 // noDatabase reports whether the database of a data folder is elsewhere, as that of a node

@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
+	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/datadir"
 	"reeve.example/reeve/internal/identity"
 	"reeve.example/reeve/internal/jsonrpc"
@@ -47,9 +49,21 @@ func At(url, key string) *Client { return &Client{HTTP: http.DefaultClient, URL:
 
 // Within is the way to a node that this process has opened itself, by what it serves on
 // its socket.
-func Within(node http.Handler) *Client {
+func Within(node http.Handler) *Client { return within(node, identity.Operator) }
+
+// ByUser is Within in the name of the user of this machine who runs the program, as a running node knows who
+// asks by its socket.
+func ByUser(node http.Handler) *Client {
+	by := identity.Operator
+	if uid := os.Getuid(); uid >= 0 { // else the system has no such numbers
+		by = identity.LocalUser(uint32(uid))
+	}
+	return within(node, by)
+}
+
+func within(node http.Handler, by act.Principal) *Client {
 	return As(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		node.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Operator, identity.Admin)))
+		node.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), by, identity.Admin)))
 	}))
 }
 
