@@ -234,20 +234,38 @@ func New(ctx context.Context, cfg Config) (*Guard, error) {
 	return g, nil
 }
 
-// ruledLast is the hash of the policy by which this log's newest record was decided, empty
-// where that is no decision. Coding agents' hooks are a process for each call: that each of
-// them takes up the policy again in which the one before ended would be half of the ledger.
+// lookedBack is how many of the newest records are looked through for the policy that ruled last.
+const lookedBack = 32
+
+// ruledLast is the hash of the policy that this log's newest records say ruled last: the one by which something
+// was decided, or that was taken up; empty where neither is among them. Coding agents' hooks are a process for
+// each call, and so is a command that only looks: that each of them takes up the policy again in which the one
+// before ended would be half of the ledger.
 func (g *Guard) ruledLast(ctx context.Context) (hash string, err error) {
 	log := g.cfg.Log.Number()
 	head, err := g.cfg.Store.Head(ctx, log)
-	if err != nil || head.Size == 0 {
+	if err != nil {
 		return "", err
 	}
-	newest, _, err := ledger.ReadRecord(ctx, g.cfg.Store, act.Position{Log: log, Index: head.Size - 1})
-	if err != nil || newest.Effect == "" { // pruned or damaged, too: then it is said once more
-		return "", nil
+	for i := head.Size; i > 0 && head.Size-i < lookedBack; i-- {
+		at := act.Position{Log: log, Index: i - 1}
+		r, _, err := ledger.ReadRecord(ctx, g.cfg.Store, at)
+		if err != nil { // pruned or damaged: then it is said once more
+			return "", nil
+		}
+		switch {
+		case r.Effect != "":
+			return r.Policy, nil
+		case r.Kind == "admin.policy":
+			o, err := ledger.ReadOpening(ctx, g.cfg.Store, at)
+			if err != nil {
+				return "", nil
+			}
+			said, _ := o.Details()
+			return said["policy"], nil
+		}
 	}
-	return newest.Policy, nil
+	return "", nil
 }
 
 // Policy returns the set in force.
