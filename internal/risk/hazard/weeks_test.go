@@ -25,9 +25,6 @@ func TestWeeks(t *testing.T) {
 		"snow sql -q 'DROP SCHEMA ANALYTICS_DEV.DEV_IVO'":        {0.4, 0.8},
 		"snow sql -q 'DROP SCHEMA ANALYTICS.CORE'":               {0.8, 1},
 		"psql -h db.example -c 'DROP DATABASE shop'":             {0.8, 1},
-		"terraform apply -input=false p.tfplan":                  {0.4, 0.8},
-		"terraform apply tfplan":                                 {0.4, 0.8},
-		"terraform show p.tfplan":                                {0, 0.4},
 		"helm repo add chaos-mesh https://charts.chaos-mesh.org": {0, 0.4},
 	} {
 		if a := Assess("shell", []act.Leaf{leafOf("command", line)}); a.Score < w[0] || a.Score >= w[1] {
