@@ -60,7 +60,7 @@ func (c *invocation) packagesRun() []string {
 		}
 		told = "--from --with -w"
 		if skip("run") { // a program of the project, with packages
-			return c.valuesOfWords(words, "--with")
+			return c.optionValues("--with")
 		}
 	case "pipx":
 		if !skip("run") {
@@ -83,7 +83,7 @@ func (c *invocation) packagesRun() []string {
 	default:
 		return nil
 	}
-	names := c.valuesOfWords(words, told)
+	names := c.optionValues(told)
 	for i, w := range words {
 		if strings.HasPrefix(w.text, "-") || i > 0 && listed(told+" --python --index-url --cache -c --call", words[i-1].text) {
 			continue
@@ -91,21 +91,6 @@ func (c *invocation) packagesRun() []string {
 		return append(names, w.text)
 	}
 	return names
-}
-
-// valuesOfWords are the values of options among words.
-func (c *invocation) valuesOfWords(words []flow, options string) (values []string) {
-	for i, w := range words {
-		option, value, joined := strings.Cut(w.text, "=")
-		switch {
-		case options == "" || !listed(options, option):
-		case joined:
-			values = append(values, value)
-		case i+1 < len(words):
-			values = append(values, words[i+1].text)
-		}
-	}
-	return values
 }
 
 // packageName is a package without its version; empty for what is a path or an address, which are judged as those.
