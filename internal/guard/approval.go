@@ -784,8 +784,8 @@ func (g *Guard) changeApproval(ctx context.Context, id string, by act.Principal,
 			return nil, nil, err
 		}
 		note := Admin("approval."+what, by, detailsOf(h, what))
-		note.Plain = note.Details["passkey"] != "" // what was signed looks like a secret, and is none
-		if h.State == approval.Denied || h.State == approval.Revoked {
+		note.Plain = note.Details["passkey"] != ""                                          // what was signed looks like a secret, and is none
+		if what != "erase" && (h.State == approval.Denied || h.State == approval.Revoked) { // who erases objects to nothing
 			note.Habits = g.refused(ctx, h)
 		}
 		return note, also, nil
