@@ -324,6 +324,9 @@ func TestNodesDiffer(t *testing.T) {
 	if code != 200 || strings.Count(text, `"living":true`) != 3 || !strings.Contains(text, `"differences":["the nodes differ in their policy: `) {
 		t.Errorf("%d %s", code, text)
 	}
+	if code, text := two.ask(identity.Admin, "POST", "/admin/backup", `{"file":"`+filepath.Join(t.TempDir(), "copy.db")+`"}`); code != 400 || !strings.Contains(text, "pg_dump") {
+		t.Errorf("backup of PostgreSQL: %d %s, want 400 and what to use", code, text)
+	}
 	if code, text := two.ask(identity.Agent, "GET", "/nodes", ""); code != 403 {
 		t.Errorf("an agent: %d %s", code, text)
 	}

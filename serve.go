@@ -26,6 +26,7 @@ import (
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/retention"
 	"reeve.example/reeve/internal/server"
+	"reeve.example/reeve/internal/store/sqlite"
 	"reeve.example/reeve/internal/words"
 )
 
@@ -275,11 +276,15 @@ func (n *Node) stops() <-chan struct{} {
 
 // newOperator makes what people do to the node.
 func (n *Node) newOperator() *operator.API {
-	return &operator.API{
+	api := &operator.API{
 		Evidence: &n.cfg, PolicyPath: n.cfg.PolicyPath, Among: n.cfg.behind != nil,
 		Guard: n.guard, Agents: n.a2g, Store: n.store, Log: n.log, Keys: &n.keys, Retention: n.retention(), Replays: n.replays, Shadow: &n.shadow, Bills: n.bills,
 		ReloadPolicy: n.reloadEverywhere, Members: n.members, Running: n.running, SealSeed: n.sealSeed, Pushes: n.pushes, Stopping: n.stops, Version: Version(), Logger: n.logger,
 	}
+	if s, ok := n.store.(*sqlite.Store); ok {
+		api.Backup = s.Backup
+	}
+	return api
 }
 
 // console is what people see of the node in a browser.

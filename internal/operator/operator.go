@@ -48,7 +48,7 @@ import (
 type API struct {
 	Guard     *guard.Guard
 	Agents    *a2g.Server
-	Store     Store
+	Store     ledger.Reader
 	Log       *ledger.Log
 	Keys      *Keys
 	Retention *retention.Keeper
@@ -64,6 +64,10 @@ type API struct {
 	Members func(ctx context.Context) ([]nodes.Node, error)
 	// Running tells how the node stands now.
 	Running func() Running
+	// Backup writes a consistent copy of the database to a new file, and with it the ledger's
+	// seed as it was sealed; nil for none. It is itself nil where the database is backed up by
+	// its own tools.
+	Backup func(ctx context.Context, file string, sealedSeed []byte) error
 	// SealSeed seals the ledger's seed with a passphrase.
 	SealSeed func(passphrase []byte) ([]byte, error)
 	// Pushes tells how far push notifications have come: of one task, or of all.
@@ -83,12 +87,6 @@ type API struct {
 	bound   sync.Once // gives streams its bounds
 	streams jsonrpc.Streams
 	giving  sync.Mutex // one archive of evidence at a time
-}
-
-// Store is what the operator's interface asks of the database; see store.Store.
-type Store interface {
-	ledger.Reader
-	Backup(ctx context.Context, file string, sealedSeed []byte) error
 }
 
 // Bodies are no larger than these, in bytes.
@@ -438,6 +436,9 @@ func (o *API) backup(r *http.Request, by act.Principal, q BackupTo) (Nothing, er
 	if o.Among && by.Method != identity.Operator.Method {
 		return Nothing{}, problem{http.StatusForbidden, errors.New("this node is an organization's among others on its machine, whose files only who runs it names: ask by the socket in the data folder")}
 	}
+	if o.Backup == nil {
+		return Nothing{}, badRequest("a PostgreSQL database is backed up by its own tools: use pg_dump or continuous archiving, and keep the ledger's seed apart")
+	}
 	if !filepath.IsAbs(q.File) {
 		return Nothing{}, badRequest("the backup's file must be an absolute path, not %q", q.File)
 	}
@@ -465,7 +466,7 @@ func (o *API) backup(r *http.Request, by act.Principal, q BackupTo) (Nothing, er
 	if _, err := o.Guard.Note(r.Context(), "backup", by, details); err != nil {
 		return Nothing{}, err
 	}
-	return Nothing{}, o.Store.Backup(r.Context(), q.File, seed)
+	return Nothing{}, o.Backup(r.Context(), q.File, seed)
 }
 
 // Erase names what is erased: the contents of decisions, or everything that a

@@ -47,10 +47,6 @@ type Store interface {
 
 	// Probe reports whether the store can be written, by writing.
 	Probe(ctx context.Context) error
-	// Backup writes a consistent copy to a new file while the node runs, and with it the
-	// ledger's seed as it was sealed; nil for none.
-	// Stores that are backed up by their own tools return an error that says so.
-	Backup(ctx context.Context, file string, sealedSeed []byte) error
 	Close() error
 }
 

@@ -175,11 +175,6 @@ func conflicts(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01") // serialization failure, deadlock
 }
 
-// Backup is not this store's business.
-func (s *Store) Backup(context.Context, string, []byte) error {
-	return errors.New("a PostgreSQL database is backed up by its own tools: use pg_dump or continuous archiving")
-}
-
 // Probe reports whether the database can be written, by writing.
 func (s *Store) Probe(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `UPDATE probe SET at = now()`)
