@@ -275,7 +275,22 @@ func listApprovals(out io.Writer, list []*approval.Decision, width int) {
 		fmt.Fprintln(out, runewidth.Truncate(row, width, "…"))
 		fmt.Fprintln(out, runewidth.Truncate("    "+printable(cmp.Or(h.What, strings.TrimSpace(h.Kind+" "+h.Resource))), width, "…"))
 		fmt.Fprintln(out, runewidth.Truncate("      "+whereOf(h, width-6), width, "…"))
+		for _, a := range h.Answers {
+			fmt.Fprintln(out, runewidth.Truncate("      "+printable(answerText(a)), width, "…"))
+		}
+		if !h.Open() {
+			fmt.Fprintln(out, runewidth.Truncate("      what it was: reeve why "+h.Decision, width, "…"))
+		}
 	}
+}
+
+// answerText is who answered, how, and with which note.
+func answerText(a approval.Answer) string {
+	verb := "agreed"
+	if !a.Agree {
+		verb = "refused"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s at %s %s", a.By, verb, a.At.Format(time.RFC3339), a.Note))
 }
 
 // Bounds of what a list shows of a session's name, and leaves for a folder's.
@@ -618,11 +633,7 @@ func showApproval(out io.Writer, h *approval.Decision, exact bool) error {
 		fmt.Fprintf(out, "\nrule %s (%s) asks %s of %s\n  %s\n", printable(n.Rule), printable(n.Code), people(n.Quorum), printable(who), printable(n.Message))
 	}
 	for _, a := range h.Answers {
-		verb := "agreed"
-		if !a.Agree {
-			verb = "refused"
-		}
-		fmt.Fprintf(out, "\n%s %s at %s %s\n", printable(a.By), verb, a.At.Format(time.RFC3339), printable(a.Note))
+		fmt.Fprintf(out, "\n%s\n", printable(answerText(a)))
 		for _, c := range a.Changes {
 			fmt.Fprintf(out, "  with %s changed to %s\n", printable(c.Pointer), printable(c.New))
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -103,7 +104,10 @@ person would be asked, 1 where it could not be judged, and 2 for a wrong call of
 					return err
 				}
 			} else {
-				t.print(cmd.OutOrStdout())
+				t.print(cmd.OutOrStdout(), cmp.Or(cfg.PolicyPath(), policy.BuiltIn))
+			}
+			if runs, hash := nodeOn(cmd.Context(), cfg); runs && hash != "" && hash != set.Hash() {
+				fmt.Fprintf(cmd.ErrOrStderr(), "the node that runs on %s judges by another policy than this: name it with --policy\n", cfg.Data)
 			}
 			return verdictExit(d.Effect)
 		},
@@ -255,8 +259,8 @@ func sawOf(values []operator.Value) []operator.Value {
 	return slices.DeleteFunc(slices.Clone(values), func(v operator.Value) bool { return v.Value == "false" })
 }
 
-func (t trial) print(w io.Writer) {
-	fmt.Fprintf(w, "%s, risk %.2f %s\n", t.Effect, t.Risk.Score, t.Risk.Level)
+func (t trial) print(w io.Writer, by string) {
+	fmt.Fprintf(w, "%s, risk %.2f %s; policy %s\n", t.Effect, t.Risk.Score, t.Risk.Level, by)
 	if len(t.Reasons) == 0 {
 		fmt.Fprintln(w, "  no rule met it: the policy's default")
 	}
@@ -287,7 +291,10 @@ func printReasons(w io.Writer, reasons []trialReason) {
 		if r.Note != "" {
 			note = " (" + r.Note + ")"
 		}
-		fmt.Fprintf(w, "\n  %s by %s, %s%s\n    %s\n", r.Effect, r.Rule, where, note, r.Message)
+		fmt.Fprintf(w, "\n  %s by %s, %s%s\n", r.Effect, r.Rule, where, note)
+		if r.Message != "" { // of old decisions it may be gone
+			fmt.Fprintf(w, "    %s\n", r.Message)
+		}
 		if r.Instead != "" {
 			fmt.Fprintf(w, "    instead: %s\n", r.Instead)
 		}

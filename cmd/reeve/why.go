@@ -333,7 +333,7 @@ func newest(ctx context.Context, known []explainer) (of explainer, pos act.Posit
 // printWhy prints a decision with the rules that made it. in is the folder of its ledger, where
 // there are several; all is also what rules that only watch say.
 func printWhy(w io.Writer, d *operator.DecisionShown, in string, all bool) {
-	fmt.Fprintf(w, "%s  %s  %s  %s %s\n", d.Decision, d.Effect, d.Time.Local().Format(time.DateTime), d.Kind, printable(d.Tool))
+	fmt.Fprintf(w, "%s  %s  %s  %s\n", d.Decision, d.Effect, d.Time.Local().Format(time.DateTime), strings.TrimSpace(d.Kind+" "+printable(d.Tool)))
 	if who := cmp.Or(d.Agent, d.Principal); who != "" || d.Session != "" {
 		fmt.Fprintf(w, "  by %s, session %s\n", printable(cmp.Or(who, "nobody that is known")), printable(cmp.Or(d.Session, "none")))
 	}
