@@ -1,9 +1,12 @@
 package hazard
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"reeve.example/reeve/internal/canon"
 )
@@ -139,6 +142,10 @@ var (
 // name of a program, and is none.
 func isScript(text string) bool {
 	_, err := parse(text)
+	if errors.Is(err, errBounds) { // then as far as it can be told from how it begins
+		_, err = parse(text[:min(len(text), maxOpeners/4)])
+		return err == nil || syntax.IsIncomplete(err)
+	}
 	return err == nil
 }
 

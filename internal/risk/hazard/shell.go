@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,8 +106,7 @@ func (s *shell) script(text string) flow {
 		s.fixed = &whole
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
-	code, nests := measure(text)
-	if s.depth >= maxDepth || code > maxScript || !s.spend(inner) || s.commands <= 0 || nests > maxOpeners {
+	if s.depth >= maxDepth || !s.spend(inner) || s.commands <= 0 {
 		s.starve(whole)
 		s.wordsOnly(text, whole)
 		return flow{}
@@ -114,6 +114,11 @@ func (s *shell) script(text string) flow {
 	s.depth++
 	defer func() { s.depth-- }()
 	file, err := parse(text)
+	if errors.Is(err, errBounds) {
+		s.starve(whole)
+		s.wordsOnly(text, whole)
+		return flow{}
+	}
 	if file == nil || err != nil && len(file.Stmts) == 0 {
 		if !looksWindows(text) {
 			s.report("text.unreadable", 0, whole)
@@ -136,9 +141,16 @@ func (s *shell) script(text string) flow {
 	return out
 }
 
+// errBounds says that a text is too large, or nests too much, to be parsed.
+var errBounds = errors.New("the script is too large or nests too deeply")
+
 // parse reads a script in the dialect of bash, and what bash refuses in those
-// of its kin. What came before an error is kept.
+// of its kin. What came before an error is kept. A text beyond the bounds is errBounds: the parser
+// descends, and a stack that has no room left ends the process.
 func parse(text string) (file *syntax.File, err error) {
+	if code, nests := measure(text); code > maxScript || nests > maxOpeners {
+		return nil, errBounds
+	}
 	// The parser is another's, and what it reads is hostile: should it panic, the
 	// text is one that cannot be parsed.
 	defer func() {
