@@ -260,8 +260,10 @@ var manifestNames = set("manifest manifests yaml resource resources compose spec
 // gather reads what the arguments of a call say.
 func (c *call) gather() *facts {
 	f := &facts{}
+	named := make(map[string]string, len(c.args)) // the arguments by their pointers
 	for i := range c.args {
 		arg := &c.args[i]
+		named[arg.Pointer] = arg.Name
 		if first := strings.TrimLeft(string(arg.Value[:min(len(arg.Value), 8)]), " \t\r\n"); first == "" || first[0] == '"' {
 			continue // a text, which is among the leaves
 		}
@@ -274,7 +276,7 @@ func (c *call) gather() *facts {
 		if l.Fixed {
 			continue
 		}
-		path := c.pathOf(l)
+		path := pathOf(l, named)
 		f.put(path, l.Text, l.Pointer)
 		if len(l.Text) > 16 && len(l.Text) <= maxNestedText && l.role != roleContent && strings.ContainsAny(l.Text, "{:") {
 			f.text(path, l)
@@ -303,26 +305,26 @@ func (f *facts) text(path []string, l *leaf) {
 	}
 }
 
-// pathOf are the names that a text stands under, that of its argument first.
-func (c *call) pathOf(l *leaf) []string {
-	path := []string{l.Arg}
-	for i := range c.args {
-		rest, ok := strings.CutPrefix(l.Pointer, c.args[i].Pointer+"/")
-		if !ok || c.args[i].Pointer == "" {
+// pathOf are the names that a text stands under, that of its argument first. named are the
+// arguments by their pointers.
+func pathOf(l *leaf, named map[string]string) []string {
+	for at := strings.LastIndexByte(l.Pointer, '/'); at > 0; at = strings.LastIndexByte(l.Pointer[:at], '/') {
+		name, ok := named[l.Pointer[:at]]
+		if !ok {
 			continue
 		}
-		path[0] = c.args[i].Name
-		for name := range strings.SplitSeq(rest, "/") {
+		path := []string{name}
+		for name := range strings.SplitSeq(l.Pointer[at+1:], "/") {
 			if !isDigits(name) && len(path) <= maxFactDepth {
 				path = append(path, rawjson.UnescapePointer(name))
 			}
 		}
 		return path
 	}
-	if path[0] == "" {
-		path[0] = rawjson.UnescapePointer(lastName(l.Pointer))
+	if l.Arg == "" {
+		return []string{rawjson.UnescapePointer(lastName(l.Pointer))}
 	}
-	return path
+	return []string{l.Arg}
 }
 
 // services judges a call by what the table says of tools and their arguments.
