@@ -219,7 +219,7 @@ func (e *examination) text(text string) {
 		if long && !slices.Contains(e.g.programs, base(w)) || !long && !e.isReeve(w, nil) {
 			continue
 		}
-		rest := words[i+1 : min(len(words), i+16)]
+		rest := words[i+1 : min(len(words), i+maxBehind)]
 		if which := deciding(rest, true); which != "" && e.addresses(which, rest, &hazard.Command{Dirs: []string{""}}) {
 			e.tampers("answer for people, or change what decides (" + which + ")")
 		}

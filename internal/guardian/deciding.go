@@ -61,42 +61,73 @@ func (e *examination) isReeve(word string, dirs []string) bool {
 	return false
 }
 
-// decides looks for the subcommands that decide.
+// decides looks for the subcommands that decide: of reeve, and behind whatever runs reeve or a copy of
+// it under another name: a wrapper that is known or none, go, a terminal that records.
 func (e *examination) decides(c *hazard.Command, name string) {
-	words := c.Words
-	switch {
-	case e.isReeve(c.Name, c.Dirs):
-	case name == "go" && len(words) > 1 && (words[0] == "run" || words[0] == "tool"):
-		// go run ./cmd/reeve …: whatever package it is, its words tell.
-		i := slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
-		if i < 0 {
+	words, begins := c.Words, first
+	if !e.isReeve(c.Name, c.Dirs) {
+		if lookers[name] {
 			return
 		}
-		if words = words[i+2:]; !e.isReeve(c.Words[i+1], c.Dirs) && !e.telling(words) {
-			return
+		behind := make([]bool, len(words)+1)
+		some := false
+		for i, w := range words {
+			behind[i+1] = e.isReeve(w, c.Dirs)
+			some = some || behind[i+1]
 		}
-	case !lookers[name] && e.telling(words): // under another name: a copy, an alias, a variable
-	default:
-		return
+		if begins = func(i int) bool { return behind[i] }; !some {
+			if !isTelltale(words) {
+				return
+			}
+			begins = anywhere
+		}
 	}
-	if which := deciding(words, false); which != "" && e.addresses(which, words, c) {
+	if which := e.decidesBehind(words, begins, c); which != "" {
 		e.tampers("answer for people, or change what decides (" + which + ")")
 		return
 	}
-	if e.starts(words, c) {
-		e.tampers("start a guardian of its own in the place of this one")
+	for i := range words {
+		if begins(i) && e.starts(words[i:], c) {
+			e.tampers("start a guardian of its own in the place of this one")
+			return
+		}
 	}
 }
 
-// telling reports whether words can only be those of one of reeve's deciding
-// subcommands, whatever program is said to run them.
-func (e *examination) telling(words []string) bool {
-	for _, d := range telltale {
-		if spells(words, d, 0, 8) {
-			return true
+// decidesBehind names the deciding subcommand of this node's that words are from one of their places on,
+// empty if none. Of many such places it is not told apart which node they are for.
+func (e *examination) decidesBehind(words []string, begins func(i int) bool, c *hazard.Command) string {
+	any := decidingFrom(words, false, begins)
+	if any == "" {
+		return ""
+	}
+	const most = 64
+	looked := 0
+	for i := range words {
+		if !begins(i) {
+			continue
+		}
+		if looked++; looked > most {
+			return any
+		}
+		if which := deciding(words[i:], false); which != "" && e.addresses(which, words[i:], c) {
+			return which
 		}
 	}
-	return false
+	return ""
+}
+
+// maxBehind is how many words behind reeve's name in a text are looked at.
+const maxBehind = 64
+
+// first and anywhere are where among words a subcommand may begin.
+func first(i int) bool    { return i == 0 }
+func anywhere(i int) bool { return true }
+
+// isTelltale reports whether words hold what can only be one of reeve's deciding
+// subcommands, whatever program is said to run them.
+func isTelltale(words []string) bool {
+	return slices.ContainsFunc(telltale, func(d []string) bool { return spells(words, d, 0, anywhere) })
 }
 
 // telltale are deciding subcommands that no other program has.
@@ -104,8 +135,11 @@ var telltale = [][]string{{"approvals", "approve"}, {"approvals", "deny"}, {"led
 
 // deciding names the deciding subcommand that the words are, or may become when
 // what is not known is put in and, if they are open, when more are added; empty if none.
-func deciding(words []string, open bool) string {
-	if slices.Contains(words, "--help") || slices.Contains(words, "-h") {
+func deciding(words []string, open bool) string { return decidingFrom(words, open, first) }
+
+// decidingFrom is deciding of words that may begin where begins says so.
+func decidingFrom(words []string, open bool, begins func(i int) bool) string {
+	if asksHelp(words) {
 		return ""
 	}
 	known := unknownWords
@@ -113,23 +147,41 @@ func deciding(words []string, open bool) string {
 		known |= openEnd
 	}
 	for _, d := range Deciding {
-		if spells(words, strings.Fields(d), known, 8) {
+		if spells(words, strings.Fields(d), known, begins) {
 			return d
 		}
 	}
 	for d, flag := range DecidingFlags {
-		if spells(words, strings.Fields(d), known, 8) && slices.ContainsFunc(words, func(w string) bool { return mayBeFlag(w, flag, open) }) {
+		if spells(words, strings.Fields(d), known, begins) && slices.ContainsFunc(words, func(w string) bool { return mayBeFlag(w, flag, open) }) {
 			return d + " --" + flag
 		}
 	}
 	return ""
 }
 
+// asksHelp reports whether words can only ask how a subcommand is used. Beside another flag the word for
+// it may be that flag's value, and behind -- it is none.
+func asksHelp(words []string) bool {
+	asks := false
+	for _, w := range words {
+		switch {
+		case w == "--help" || w == "-h":
+			asks = true
+		case strings.HasPrefix(w, "-") || isUnknown(w):
+			return false
+		}
+	}
+	return asks
+}
+
+// isUnknown reports whether a word can turn out to be any other.
+func isUnknown(word string) bool { return word == "" || strings.ContainsAny(word, "$`*?[{") }
+
 // mayBeFlag reports whether a word is a flag, or may become it when what is not known
 // is put in. Behind open words it may still come.
 func mayBeFlag(word, flag string, open bool) bool {
 	name, _, _ := strings.Cut(word, "=")
-	return open || name == "--"+flag || word == "" || strings.ContainsAny(word, "$`*?[{")
+	return open || name == "--"+flag || isUnknown(word)
 }
 
 // freedom is what words may turn out to be.
@@ -140,28 +192,34 @@ const (
 	openEnd                          // more words are put behind them
 )
 
-// spells reports whether words are a subcommand with flags among them. What is not
-// known, as far as that counts, can be any word, and so can what is still to come
-// after the first.
-func spells(words, command []string, may freedom, most int) bool {
-	if len(command) == 0 {
-		return true
+// spells reports whether words are a subcommand with flags among them, of which there may be any number, beginning
+// where begins says so. What is not known, as far as that counts, can be any word, and so can what is still to
+// come after the first.
+func spells(words, command []string, may freedom, begins func(i int) bool) bool {
+	at, some := make([]bool, len(words)+1), false // where the next word of the subcommand may stand
+	for i := range words {
+		at[i] = begins(i)
 	}
-	if len(words) == 0 || most == 0 {
-		return false
+	for k, want := range command {
+		next := make([]bool, len(words)+1)
+		some = false
+		for i, w := range words {
+			switch {
+			case !at[i]:
+			case strings.HasPrefix(w, "-"): // what follows can be the flag's value, or a word
+				at[i+1] = true
+				if i+2 <= len(words) && !strings.Contains(w, "=") {
+					at[i+2] = true
+				}
+			case strings.EqualFold(w, want) && i == len(words)-1 && k == len(command)-2 && may&openEnd != 0:
+				return true // xargs, or a function's arguments, put in the rest
+			case strings.EqualFold(w, want) || may&unknownWords != 0 && isUnknown(w):
+				next[i+1], some = true, true
+			}
+		}
+		at = next
 	}
-	w, rest := words[0], words[1:]
-	if strings.HasPrefix(w, "-") {
-		// What follows can be the flag's value, or a word.
-		return spells(rest, command, may, most-1) || len(rest) > 0 && !strings.Contains(w, "=") && spells(rest[1:], command, may, most-1)
-	}
-	if !strings.EqualFold(w, command[0]) && !(may&unknownWords != 0 && (w == "" || strings.ContainsAny(w, "$`*?[{"))) {
-		return false
-	}
-	if len(rest) == 0 && len(command) == 2 && may&openEnd != 0 && strings.EqualFold(w, command[0]) {
-		return true // xargs, or a function's arguments, put in the rest
-	}
-	return spells(rest, command[1:], may, most-1)
+	return some
 }
 
 // addresses reports whether a deciding command is for the node that guards, or

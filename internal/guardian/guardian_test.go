@@ -83,6 +83,24 @@ sudo -u root reeve approvals approve abc
 exec reeve approvals approve abc
 nohup reeve approvals approve abc &
 timeout 5 reeve approvals approve abc
+reeve approvals approve abc --yes --note -h
+reeve approvals approve abc --yes --note --help
+reeve approvals approve --yes abc -- -h
+reeve keys create eve --role admin --yes -- --help
+reeve ledger prune --before 2026-01-01 --yes --export -h
+reeve pins agree --all --yes --note --help
+reeve approvals approve abc $NOTE -h
+reeve approvals --yes=true --yes=true --yes=true --yes=true --yes=true --yes=true --yes=true --yes=true --yes=true approve abc
+reeve --yes=true --yes=true --yes=true --yes=true --yes=true --yes=true --yes=true --yes=true --yes=true approvals approve abc
+script -q /dev/null reeve approvals approve abc
+script --data /tmp/other /dev/null reeve approvals approve abc
+dtach -n x reeve keys create eve --role admin
+valgrind reeve approvals approve abc
+proot -r / bin/reeve hook uninstall --yes
+nix run reeve -- approvals approve abc
+nix run nixpkgs#guardian -- approvals approve abc
+go run ./cmd/reeve approvals approve abc
+some-runner --of reeve reeve keys revoke ada
 sh -c 'reeve approvals approve abc'
 bash -c "bash -c 'reeve approvals approve abc'"
 eval "reeve approvals approve abc"
@@ -481,6 +499,13 @@ reeve policy test policy/
 reeve serve --data /tmp/x --policy policy/
 reeve serve
 reeve approvals approve --help
+reeve approvals approve abc --help
+go build -trimpath -o bin/reeve ./cmd/reeve
+git add cmd/reeve internal/approvals approve.go
+docker build --pull --no-cache --force-rm --rm --quiet --squash --compress --progress plain --platform linux/amd64 -t reeve .
+script -q log.txt reeve approvals list
+valgrind reeve ledger verify --data /tmp/other
+some-runner reeve approvals approve abc --data /tmp/other
 REEVE_DATA=/tmp/x reeve approvals approve abc
 HOME=/tmp/home reeve hook install codex
 rg 'reeve hook uninstall' docs

@@ -238,7 +238,7 @@ func (e *examination) programs(leaves []act.Leaf) {
 		if !e.isReeve(w, nil) {
 			continue
 		}
-		rest := words[i+1 : min(len(words), i+16)]
+		rest := words[i+1 : min(len(words), i+maxBehind)]
 		if which := deciding(rest, false); which != "" && e.addresses(which, rest, &hazard.Command{Dirs: []string{""}}) {
 			e.tampers("answer for people, or change what decides (" + which + ")")
 		}

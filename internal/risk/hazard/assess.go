@@ -114,6 +114,7 @@ type Assessment struct {
 const (
 	maxText     = 512 << 10 // bytes of one leaf that are read, when it is not run
 	maxTotal    = 2 << 20   // bytes of all leaves
+	leafCost    = 64        // bytes that even an empty leaf counts for: it is looked at in many ways
 	maxWords    = 4096      // members of a list that are one command's words
 	maxInner    = 512 << 10 // bytes that come to be while reading: decoded, expanded, unwrapped
 	maxLoose    = 48 << 10  // bytes that are read as words
@@ -804,11 +805,12 @@ func (a *assessor) leaf(c *call, l *leaf) {
 	a.runs = l.role.runs() || form == roleCommand
 	text := l.Text
 	whole := span{0, len(text)}
+	a.bytes = max(0, a.bytes-leafCost)
 	most := min(maxText, a.bytes)
 	if l.role == roleCommand {
 		most = a.bytes
 	}
-	if len(text) > most {
+	if len(text) > most || most == 0 {
 		a.starve(whole)
 		if text = text[:most]; text == "" {
 			return
