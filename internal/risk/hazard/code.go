@@ -88,13 +88,12 @@ type token struct {
 // lex cuts code into words and strings, comments left out. hash says that #
 // begins a comment.
 func lex(text string, hash bool) []token {
-	const most = 20000
 	var out []token
 	last := ""
 	var unclosed [256]bool
 	join := false
 	var joined strings.Builder // the last string, where it is put together
-	for i := 0; i < len(text) && len(out) < most; {
+	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
 		case c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80:

@@ -16,32 +16,35 @@ import (
 
 // Bounds of texts within texts.
 const (
-	maxNested     = 3         // levels
-	maxNestedText = 256 << 10 // bytes of one
+	maxNested     = 6       // levels
+	maxNestedText = maxText // bytes of one
 	maxNestedYAML = 32 << 10
-	maxNestedAll  = 2000 // leaves of one
+	maxNestedAll  = 20_000 // leaves of one
+	maxNestedDeep = 64     // members and items inside each other
 )
 
 // nested reads what a text of a call holds: arguments, or an encoded text. Of what is
-// written to a file the content is not taken apart: it is kept, and not done.
+// written to a file the content is not taken apart: it is kept, and not done. What holds more than is
+// taken apart is not understood.
 func (a *assessor) nested(c *call, l *leaf) {
-	if l.role == roleContent || l.role == rolePath || l.role == roleSought || l.role == roleURL || len(l.Text) > maxNestedText || a.depth >= maxNested {
+	if l.role == roleContent || l.role == rolePath || l.role == roleSought || l.role == roleURL || len(l.Text) > maxNestedText {
 		return
 	}
 	text := strings.TrimSpace(l.Text)
 	if len(text) < 8 {
 		return
 	}
-	leaves := jsonLeaves(l, text)
-	if leaves == nil {
-		leaves = yamlLeaves(l, text)
-	}
+	leaves, all := textLeaves(l, text)
 	if leaves == nil {
 		if decoded, ok := decodedText(text); ok {
 			leaves = []act.Leaf{{Pointer: l.Pointer, Arg: l.Arg, Text: decoded}}
 		}
 	}
-	if leaves == nil || !a.spend(len(text)) {
+	if leaves == nil {
+		return
+	}
+	if enough := a.spend(len(text)); !all || !enough || a.depth >= maxNested {
+		a.starve(span{0, len(l.Text)})
 		return
 	}
 	pointer, size, runs := a.pointer, a.size, a.runs
@@ -62,31 +65,48 @@ type textPlace struct {
 	size    int
 }
 
-// jsonLeaves are the texts in a JSON text; nil if it is none.
-func jsonLeaves(l *leaf, text string) []act.Leaf {
+// textLeaves are the texts in a text that is JSON, or YAML that says what is to be done; nil if it is neither.
+// all is false where there are more than are gathered.
+func textLeaves(l *leaf, text string) (leaves []act.Leaf, all bool) {
+	n := jsonLeaves(l, text)
+	if n.leaves == nil {
+		n = yamlLeaves(l, text)
+	}
+	return n.leaves, !n.more
+}
+
+// jsonLeaves are the texts in a JSON text; none if it is no JSON.
+func jsonLeaves(l *leaf, text string) (n nest) {
 	if !strings.ContainsRune(`{["`, rune(text[0])) {
-		return nil
+		return n
 	}
 	doc, err := rawjson.Parse([]byte(text))
 	if err != nil {
-		return nil
+		return n
 	}
-	var n nest
 	n.json(doc.Root(), l.Pointer, l.Arg, 0)
-	return n.leaves
+	return n
 }
 
-// nest gathers the texts of a value.
-type nest struct{ leaves []act.Leaf }
+// nest gathers the texts of a value. more says that there are some that it has not.
+type nest struct {
+	leaves []act.Leaf
+	more   bool
+}
 
 func (n *nest) add(pointer, arg, text string) {
-	if len(n.leaves) < maxNestedAll && text != "" {
+	switch {
+	case text == "":
+	case len(n.leaves) < maxNestedAll:
 		n.leaves = append(n.leaves, act.Leaf{Pointer: pointer, Arg: arg, Text: text})
+	default:
+		n.more = true
 	}
 }
 
 func (n *nest) json(v rawjson.Value, at, arg string, depth int) {
-	if depth > 64 {
+	if depth > maxNestedDeep {
+		n.more = true
 		return
 	}
 	switch v.Kind() {
@@ -106,19 +126,18 @@ func (n *nest) json(v rawjson.Value, at, arg string, depth int) {
 // doing are names in YAML texts under which stands what is done.
 var doing = []string{"command", "cmd", "run", "script", "exec", "shell", "entrypoint", "args", "argv", "sh", "bash", "hook", "action", "steps", "tasks"}
 
-// yamlLeaves are the texts in a YAML text that says what is to be done; nil if it is none.
-func yamlLeaves(l *leaf, text string) []act.Leaf {
+// yamlLeaves are the texts in a YAML text that says what is to be done; none if it says nothing so.
+func yamlLeaves(l *leaf, text string) (n nest) {
 	if l.role == roleCode || len(text) > maxNestedYAML || !strings.Contains(text, ":") || !saysWhatIsDone(text) {
-		return nil
+		return n
 	}
 	faults := 0
 	root := yamldoc.Read(text, func(yamldoc.Fault) { faults++ })
 	if root == nil || faults > 0 || root.Members == nil && root.Items == nil {
-		return nil
+		return n
 	}
-	var n nest
 	n.yaml(root, l.Pointer, l.Arg, 0)
-	return n.leaves
+	return n
 }
 
 // saysWhatIsDone is a quick look for a name under which a command may stand, at the beginning
@@ -138,7 +157,7 @@ func saysWhatIsDone(text string) bool {
 }
 
 func (n *nest) yaml(v *yamldoc.Node, at, arg string, depth int) {
-	if v == nil || depth > 64 {
+	if n.more = n.more || depth > maxNestedDeep; v == nil || n.more {
 		return
 	}
 	switch {
@@ -173,13 +192,7 @@ func holdsCommand(tool string, l *leaf) bool {
 	if _, ok := decodedText(text); ok {
 		return true
 	}
-	leaves := jsonLeaves(l, text)
-	if leaves == nil {
-		leaves = yamlLeaves(l, text)
-	}
-	if leaves == nil {
-		return false
-	}
+	leaves, _ := textLeaves(l, text)
 	return slices.ContainsFunc(newCall(tool, leaves).leaves, func(l leaf) bool {
 		return l.role == roleCommand || l.role == roleCode || l.role == roleUnknown && formOf(l.Text) == roleCommand
 	})

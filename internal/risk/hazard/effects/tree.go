@@ -60,14 +60,14 @@ const (
 
 // Bounds of reading code.
 const (
-	maxCode    = 64 << 10 // bytes that are parsed
-	maxNesting = 60       // of expressions, and of blocks
-	maxNodes   = 20_000
-	maxSteps   = 30_000 // nodes that are evaluated, those of functions as often as they are called
-	maxCalls   = 6      // of functions within each other
-	maxAlike   = 8      // calls of one function with what is not known
-	maxRounds  = 8      // of a loop in another
-	maxOuter   = 256    // of one that is in none
+	maxCode    = 256 << 10 // bytes that are parsed
+	maxNesting = 60        // of expressions, and of blocks
+	maxNodes   = 400_000
+	maxSteps   = 400_000 // nodes that are evaluated, those of functions as often as they are called
+	maxCalls   = 6       // of functions within each other
+	maxAlike   = 8       // calls of one function with what is not known
+	maxRounds  = 8       // of a loop in another
+	maxOuter   = 256     // of one that is in none
 	maxLines   = 200
 	maxText    = 8 << 10 // bytes of one value
 	maxParts   = 64
