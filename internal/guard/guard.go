@@ -551,6 +551,9 @@ func (g *Guard) defend(a *act.Action, read *hazard.Reading) {
 		return
 	}
 	a.Refusals = append(slices.Clip(a.Refusals), g.cfg.Tampering(a, read)...)
+	if inner := policy.Inner(a); inner != nil {
+		a.Refusals = append(a.Refusals, g.cfg.Tampering(inner, hazard.Read(inner))...)
+	}
 }
 
 // lookNew notes that an act calls a tool that its agent has not used before. An act that is

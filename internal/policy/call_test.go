@@ -8,16 +8,18 @@ import (
 	"reeve.example/reeve/act"
 )
 
-// calls are one call by each door, and others that are none.
-var calls = map[string]*act.Action{
+// byDoors are one call by each door, what they give, and others that are neither.
+var byDoors = map[string]*act.Action{
 	"tool.call":   {Kind: act.ToolCall},
 	"task.start":  {Kind: act.TaskStart},
 	"mcp.request": {Kind: act.MCPRequest, InnerMethod: "tools/call"},
 	"prompt":      {Kind: act.MCPRequest, InnerMethod: "prompts/get"},
 	"result":      {Kind: act.ToolResult},
+	"response":    {Kind: act.MCPResponse},
+	"task.result": {Kind: act.TaskResult},
 }
 
-// TestOnCall: on: call names the calls of a tool by every door, and nothing else.
+// TestOnCall: on: call names the calls of a tool by every door, on: result what they give, and neither anything else.
 func TestOnCall(t *testing.T) {
 	for _, tt := range []struct {
 		on      string
@@ -28,17 +30,19 @@ func TestOnCall(t *testing.T) {
 		{"[call, mcp.request]", []string{"tool.call", "task.start", "mcp.request", "prompt"}, nil},
 		{"tool.call", []string{"tool.call"}, []string{"task.start", "mcp.request"}},
 		{`"tool.*"`, []string{"tool.call", "result"}, []string{"task.start", "mcp.request"}},
-		{`["t*"]`, []string{"tool.call", "result", "task.start"}, []string{"mcp.request"}},
+		{`["t*"]`, []string{"tool.call", "result", "task.start", "task.result"}, []string{"mcp.request"}},
 		{"[tool.call, mcp.request]", []string{"tool.call", "mcp.request", "prompt"}, []string{"task.start"}},
-		{`["*.call", "mcp.*", "*.start"]`, []string{"tool.call", "task.start", "mcp.request", "prompt"}, nil},
-		{`"*"`, []string{"tool.call", "task.start", "mcp.request", "prompt", "result"}, nil},
-		{"tool.result", []string{"result"}, nil},
+		{`["*.call", mcp.request, "*.start"]`, []string{"tool.call", "task.start", "mcp.request", "prompt"}, nil},
+		{"result", []string{"result", "response", "task.result"}, nil},
+		{"[call, result]", []string{"tool.call", "task.start", "mcp.request", "result", "response", "task.result"}, nil},
+		{`"*"`, []string{"tool.call", "task.start", "mcp.request", "prompt", "result", "response", "task.result"}, nil},
+		{"tool.result", []string{"result"}, []string{"task.result", "mcp.response"}},
 	} {
 		set, err := Load(File{Name: "a.yaml", Data: []byte("version: 1\ndefault: allow\nrules: [{name: a, on: " + tt.on + ", tools: [\"*deploy*\"], effect: deny}]")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, a := range calls {
+		for name, a := range byDoors {
 			a.Canonical = "deploy_app"
 			v := set.Evaluate(&Input{Action: a})
 			if denied := v.Effect == act.Deny; denied != slices.Contains(tt.matches, name) {

@@ -78,18 +78,41 @@ const (
 	otherPlace   = 31
 )
 
-// callKinds are the doors by which a tool is called, with a name for each.
-var callKinds = []struct {
-	name string
-	bit  kindSet
-}{
-	{string(act.ToolCall), 1 << slices.Index(act.Kinds, act.ToolCall)},
-	{string(act.TaskStart), 1 << slices.Index(act.Kinds, act.TaskStart)},
-	{string(act.MCPRequest), 1 << mcpCallPlace},
+// doors are kinds of act that are one thing by several doors, under the name that means them all in a rule.
+type doors struct {
+	name  string
+	of    string // what they are, in a sentence
+	kinds []door
 }
 
-// callKind is the name of them all in a rule.
+// door is one of them.
+type door struct {
+	name string
+	bit  kindSet
+}
+
+// callKind is the name of calls by every door.
 const callKind = "call"
+
+// calls are the doors by which a tool is called, and results those by which what it gave comes back.
+var (
+	calls = doors{callKind, "calls of tools", []door{
+		doorOf(act.ToolCall), doorOf(act.TaskStart), {string(act.MCPRequest), 1 << mcpCallPlace},
+	}}
+	results = doors{"result", "results of tools", []door{
+		doorOf(act.ToolResult), doorOf(act.TaskResult), doorOf(act.MCPResponse),
+	}}
+)
+
+func doorOf(k act.Kind) door { return door{string(k), 1 << slices.Index(act.Kinds, k)} }
+
+// all are the kinds by every door.
+func (d *doors) all() (kinds kindSet) {
+	for _, one := range d.kinds {
+		kinds |= one.bit
+	}
+	return kinds
+}
 
 // kindOf returns the place of an act's kind in a kindSet.
 func kindOf(a *act.Action) int {
@@ -105,16 +128,15 @@ func kindOf(a *act.Action) int {
 // of reports whether an act is of one of the kinds.
 func (s kindSet) of(a *act.Action) bool { return s&(1<<kindOf(a)) != 0 }
 
-// missingCalls names the doors by which a tool can be called that a set leaves
-// out, where it has some of them.
-func (s kindSet) missingCalls() (names []string) {
-	for _, c := range callKinds {
-		if s&c.bit == 0 {
-			names = append(names, c.name)
-		}
-	}
-	if len(names) == len(callKinds) {
+// missing names the doors that a set leaves out, where it has some of them.
+func (d *doors) missing(kinds kindSet) (names []string) {
+	if kinds&d.all() == 0 {
 		return nil
+	}
+	for _, one := range d.kinds {
+		if kinds&one.bit == 0 {
+			names = append(names, one.name)
+		}
 	}
 	return names
 }
@@ -581,11 +603,11 @@ func (d *document) kindsOf(n *node) kindSet {
 				}
 			}
 		}
-		if glob.Match(w.Text, callKind) {
-			for _, c := range callKinds {
-				kinds |= c.bit
+		for _, d := range []*doors{&calls, &results} {
+			if glob.Match(w.Text, d.name) {
+				kinds |= d.all()
+				matched = true
 			}
-			matched = true
 		}
 		if !matched {
 			d.at(w, didYouMean(w.Text, kindNames), "there is no kind of act %q", w.Text)
@@ -671,5 +693,5 @@ var kindNames = func() (names []string) {
 	for _, k := range act.Kinds {
 		names = append(names, string(k))
 	}
-	return append(names, callKind)
+	return append(names, calls.name, results.name)
 }()

@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // Explanation says of every rule whether it matched an action, and why not.
@@ -48,7 +49,20 @@ type ExplainedValue struct {
 // Explain judges an action as Evaluate does, and says of every rule what
 // became of it. It is meant for people: it takes far longer than Evaluate.
 func (s *Set) Explain(in *Input) Explanation {
-	x := Explanation{Verdict: s.Evaluate(in)}
+	x := Explanation{Verdict: s.Evaluate(in), Rules: s.explainRules(in)}
+	if inner := Inner(in.Action); inner != nil { // of a rule that met that one it is told how
+		of := *in
+		of.Action, of.Reading, of.targets = inner, hazard.Read(inner), nil
+		for i, r := range s.explainRules(&of) {
+			if r.Matched && !x.Rules[i].Matched {
+				x.Rules[i] = r
+			}
+		}
+	}
+	return x
+}
+
+func (s *Set) explainRules(in *Input) (rules []RuleExplanation) {
 	e := s.newEvaluation(in)
 	defer e.free()
 	e.rules = s.index.candidates(e.rules, in)
@@ -89,9 +103,9 @@ func (s *Set) Explain(in *Input) Explanation {
 		if re.Matched {
 			re.Otherwise = all.otherwise(r, m, condition)
 		}
-		x.Rules = append(x.Rules, re)
+		rules = append(rules, re)
 	}
-	return x
+	return rules
 }
 
 // whyNot names the first part of a rule that does not hold.

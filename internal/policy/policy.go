@@ -491,13 +491,15 @@ func (s *Set) Rules() []RuleInfo {
 // door passes, or one that says the same in another way. They keep no policy from
 // being used.
 func (s *Set) Warnings() (list ErrorList) {
+	for _, k := range s.sinks {
+		list = append(list, k.scope.forgets(fmt.Sprintf("the act %q", k.name))...)
+	}
 	for _, r := range s.rules {
 		warn := func(hint, format string, args ...any) {
 			list = append(list, &Error{File: r.file, Line: r.line, Column: r.column, Message: fmt.Sprintf(format, args...), Hint: hint})
 		}
-		if missing := r.kinds.missingCalls(); missing != nil && (r.tools != nil || r.hazard > 0) && r.effect != act.Allow {
-			warn("on: call names all of them",
-				"the rule %q is about calls of tools, and does not hold for those that come as %s", r.name, strings.Join(missing, " or "))
+		if r.effect != act.Allow {
+			list = append(list, r.forgets(fmt.Sprintf("the rule %q", r.name))...)
 		}
 		for _, tool := range r.tools {
 			if strings.ContainsAny(tool, "{}[]|") {
@@ -534,6 +536,17 @@ func (s *Set) Warnings() (list ErrorList) {
 						"the rule %q compares %s with a text exactly, and does not hold for a list of it, other capitals or a space more", r.name, arg)
 				}
 			}
+		}
+	}
+	return list
+}
+
+// forgets warns where what is about tools holds by some doors, and not by others.
+func (r *rule) forgets(what string) (list ErrorList) {
+	for _, d := range []*doors{&calls, &results} {
+		if missing := d.missing(r.kinds); missing != nil && (r.tools != nil || r.hazard > 0) {
+			list = append(list, &Error{File: r.file, Line: r.line, Column: r.column, Hint: "on: " + d.name + " names all of them",
+				Message: fmt.Sprintf("%s is about %s, and does not hold for those that come as %s", what, d.of, strings.Join(missing, " or "))})
 		}
 	}
 	return list

@@ -86,7 +86,9 @@ func unsettled(last *Verdict) act.Reason {
 // What only a further one would change is changed: an edit gives a text or an argument
 // as a whole. A folded reading is taken where a name was asked for that the act has in
 // another spelling; every other act has none that could come to something else.
-func (s *Set) read(in *Input) Verdict {
+// What it has another act do is judged as that one, too.
+func (s *Set) read(in *Input) (v Verdict) {
+	defer func() { s.withInner(&v, in) }()
 	v, differs := s.evaluate(in, reading{})
 	if differs && v.Effect != act.Deny {
 		s.reread(&v, in, reading{folded: true})

@@ -71,9 +71,7 @@ func (d *document) readSink(n *node) {
 	if v := n.Get("on"); v != nil {
 		s.scope.kinds = d.kindsOf(v)
 	} else {
-		for _, c := range callKinds {
-			s.scope.kinds |= c.bit
-		}
+		s.scope.kinds = calls.all()
 	}
 	for _, w := range d.words(n.Get("tools"), "tools") {
 		d.exprs = append(d.exprs, pending{s.scope, toolsPart, w})

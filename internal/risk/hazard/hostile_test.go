@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -170,5 +171,35 @@ func TestListsAreLinear(t *testing.T) {
 			}
 			return func() { Assess("tool", leaves) }
 		})
+	}
+}
+
+// TestThreat10Stack: no text, whatever it is taken for, takes more stack than a small part of what ends the process: a
+// stack that has no room left cannot be recovered from.
+func TestThreat10Stack(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(48 << 20))
+	units := []string{"$(", "(", "[", "{", "$((", "${a:-", "`", `"$(`, "if ", "! ", "{ ", "a=(", "<(", "[[ ( ", "a|", "a&&", "1+", "-", "not ", "f(", `{"a":`, "[[", "<a>", "- - ", "a: {", "a=>", "a?b:", "new ", "`${", "function(){", "x[", "a.", `"a"+`, "select (", "lambda:", "a(b)", "@(", "case a in a) "}
+	calls := [][]act.Leaf{}
+	for _, arg := range []string{"command", "sql", "query", "code", "x", "path", "url", "plan"} {
+		calls = append(calls, []act.Leaf{{Pointer: "/arguments/" + arg, Arg: arg}})
+	}
+	for _, file := range []string{"a.py", "a.js", "a.sh", ".bashrc", ".github/workflows/a.yml", "package.json", "Makefile", "a.tf", "Dockerfile", "a.sql"} {
+		calls = append(calls, []act.Leaf{{Pointer: "/arguments/path", Arg: "path", Text: file}, {Pointer: "/arguments/content", Arg: "content"}})
+	}
+	for _, n := range []int{30 << 10, 300 << 10} {
+		for _, unit := range units {
+			text := strings.Repeat(unit, n/len(unit))
+			for i, leaves := range calls {
+				if n > 100<<10 && i > 7 { // of what is kept no more is read
+					break
+				}
+				leaves[len(leaves)-1].Text = text
+				r := Read(&act.Action{Kind: act.ToolCall, Resource: "do_it", Canonical: "do_it", Content: leaves})
+				r.Folders()
+				r.Assess(Default())
+				r.Written()
+				r.Defines()
+			}
+		}
 	}
 }
