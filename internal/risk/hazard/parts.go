@@ -1,10 +1,12 @@
 package hazard
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/rawjson"
 )
 
 // Use is what a text of a call is for. Policies tell them apart: what is told to
@@ -40,7 +42,9 @@ func Parts(tool string, leaves []act.Leaf) []Part { return newCall(tool, leaves)
 
 func (c *call) parts() []Part {
 	parts := make([]Part, len(c.leaves))
-	keeps := c.path != "" && !anyOf(c.words, sendingTools)
+	sends := anyOf(c.words, sendingTools)
+	keeps := (c.path != "" || c.kind.writes && slices.ContainsFunc(c.leaves, namesFile)) && !sends
+	graph := anyOf(c.words, graphTools)
 	tells := anyOf(c.words, tellingTools) && !anyOf(c.words, askingTools)
 	does := slices.ContainsFunc(c.leaves, func(l leaf) bool { return l.role == roleCommand || keeps && l.role == rolePath })
 	for i := range c.leaves {
@@ -58,15 +62,69 @@ func (c *call) parts() []Part {
 			p.Words = !isPatch(l.Text) // which names files
 		case l.skip, l.role == roleCommand, l.role == roleCode, l.role == roleSQL, l.role == roleURL:
 			*p = Part{Use: Run, Exact: true}
+		case !sends && (workTexts[name] || inFiles(l) && !isFileName(l.Text)):
+			*p = Part{Use: Written}
+		case askedTexts[name] && !(c.kind.searches && wordsSought[name]), askedWhole[strings.Join(words(l.Arg), "")], graph && graphTexts[name]:
+			*p = Part{Use: Run, Exact: true}
 		case l.role == roleUnknown:
 			form := formOf(l.Text)
-			p.Exact = form == roleCommand || form == roleSQL || form == roleURL && !strings.ContainsAny(l.Text, " \n\t") || holdsCommand(c.tool, l)
+			p.Exact = form == roleCommand || form == roleSQL || form == roleURL && !strings.ContainsAny(l.Text, " \n\t") || asksByPath(l.Text) || holdsCommand(c.tool, l)
 		}
 		if p.Use == Said && !p.Exact && !p.Path && formOf(l.Text) != roleCommand {
 			p.Words = does && inertTexts[name] || !c.kind.runs && !c.kind.code && l.role == roleProse && tellingTexts[name] || tells && toldTexts[name]
 		}
 	}
 	return parts
+}
+
+// What arguments are called that hold a query in an engine's own language, a pattern, or what is to be run: one
+// character more or less asks for something else. Of the arguments of askedWhole that is so of every text in them.
+// What somebody looks for in words is no such query (wordsSought).
+var (
+	askedTexts  = set("query queries jql kql spl cypher promql metricsql logql traceql lucene esql dql nrql aql gremlin sparql pattern patterns regex regexp formula expr expression expressions selector jsonpath xpath jmespath run script")
+	askedWhole  = set("filter filters pipeline aggregation aggregations selector where")
+	wordsSought = set("query queries")
+	graphTools  = set("graphql gql")
+	graphTexts  = set("query mutation document operation subscription")
+)
+
+// workTexts are what arguments are called that hold the agent's work wherever it is put: code, markup, settings.
+var workTexts = set("html css yaml yml hcl manifest manifests dockerfile source sourcecode zipsource code handler templatebody")
+
+// fileMaps are what arguments are called whose members are files by their names.
+var fileMaps = set("files file changes contents sources tree")
+
+// inFiles reports whether a text stands under a file's name, in an argument that holds files.
+func inFiles(l *leaf) bool {
+	if !fileMaps[strings.Join(words(l.Arg), "")] {
+		return false
+	}
+	for name := range strings.SplitSeq(l.place, "/") {
+		if isFileName(rawjson.UnescapePointer(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// fileNames are what arguments are called that say which file is written, where they hold no path.
+var fileNames = set("key name filename file uri title object objectname entry target")
+
+// namesFile reports whether a text says which file it is that a call writes.
+func namesFile(l leaf) bool {
+	return fileNames[strings.Join(words(lastName(l.place)), "")] && (isFileName(l.Text) || strings.HasPrefix(l.Text, "file:"))
+}
+
+// isFileName reports whether a text is a name with the ending of a file.
+func isFileName(text string) bool {
+	end := path.Ext(text)
+	return len(text) < 256 && len(end) > 1 && len(end) < 7 && len(end) < len(text) && !strings.ContainsAny(text, " \n\t@:?") && !isDigits(end[1:])
+}
+
+// asksByPath reports whether a text is what is asked of a server whose name stands elsewhere: /pay?card=1.
+func asksByPath(text string) bool {
+	before, query, ok := strings.Cut(text, "?")
+	return ok && strings.HasPrefix(before, "/") && strings.Contains(query, "=") && !strings.ContainsAny(text, " \n\t")
 }
 
 // storesValue reports whether a tool keeps what it is given for programs to read, as a variable
@@ -98,7 +156,7 @@ var sendingTools = set("send mail email message post publish slack tweet comment
 // newTexts what it puts there.
 var (
 	oldTexts = set("oldstring oldstr oldtext oldcontent oldcode oldsource old search find")
-	newTexts = set("newstring newstr newtext newcontent newcode newsource new replacement replace codeedit cellsource inserttext filetext")
+	newTexts = set("newstring newstr newtext newcontent newcode newsource new replacement replace codeedit cellsource inserttext filetext lines")
 )
 
 // What arguments are called that hold words for a reader: what is said of a command, or

@@ -129,7 +129,7 @@ func Puts(tool string, leaves []act.Leaf) (puts []Put, copies [][2]string) {
 				p.Files = append(slices.Clip(paths), Names(p.Text)...)
 			}
 		case Run:
-			if l.role == rolePath || l.skip {
+			if l.role == rolePath || l.role == roleSought || l.skip {
 				continue
 			}
 			text := l.Text
@@ -149,6 +149,11 @@ func Puts(tool string, leaves []act.Leaf) (puts []Put, copies [][2]string) {
 				p.Anywhere = !asksOnlySQL.MatchString(text)
 			case roleURL:
 				p.Anywhere = true
+			default: // what an engine is asked
+				if only {
+					continue
+				}
+				p.Value = true
 			}
 		default:
 			if parts[i].Words || parts[i].Path || l.role == roleSought || only {
