@@ -182,6 +182,7 @@ type manner struct {
 	supply    *supply // what the program is given that is read next
 	rehearsed bool    // what is destroyed are data of tests
 	ofHere    bool    // the database is one of this machine
+	filesHere bool    // so are the files that a query names, and each was judged by its place
 	aside     bool    // the cloud is one that this machine plays, or was set up for one change
 	toOwn     bool    // the hosts that the command names may have the secrets that are kept for them
 	near      bool    // the command names hosts, and all are of this machine or its networks

@@ -20,7 +20,7 @@ func (c *invocation) uses() (prints taint) {
 	c.kept(scale, 0, func() {
 		for _, u := range c.table.programs[c.name] {
 			switch family, _, _ := strings.Cut(u.effect, "."); {
-			case !u.isOf(own), (family == "publish" || family == "destroy") && shows, family == "destroy" && !u.isOf(c.beforeContained(own)):
+			case !u.isOf(own), shows && actingFamilies[family], family == "destroy" && !u.isOf(c.beforeContained(own)):
 				continue
 			case (u.effect == "publish.deploy" || u.effect == "destroy.cloud") && !u.isOf(verbs), u.effect == "secret.memory" && c.onlyTraces():
 				continue
@@ -99,11 +99,18 @@ func (c *invocation) liesElsewhere(word string) bool {
 	return told && !strings.ContainsAny(name[:min(len(name), 1)], "./~") && name != ""
 }
 
+// actingFamilies are the effects that a program does not have while it only shows what is there.
+var actingFamilies = set("publish destroy shell persist pay")
+
 // actingWords are those of a command's words that may say what it does, and whether it only shows what is there.
 func (c *invocation) actingWords(own []flow) (verbs []flow, shows bool) {
 	row, is := c.table.shows[c.name]
 	if !is {
 		return own, false
+	}
+	most := max(row.under+1, row.words)
+	for _, verb := range row.verbs {
+		most = max(most, 1+strings.Count(verb, " "))
 	}
 	var plain []int
 	for i := 0; i < len(own); i++ {
@@ -117,14 +124,14 @@ func (c *invocation) actingWords(own []flow) (verbs []flow, shows bool) {
 			if !joined {
 				i++
 			}
-		case !joined && len(plain) <= max(row.under, row.words-1):
+		case !joined && len(plain) < most:
 			return own, false // which may take the next word
 		}
-		if n := len(plain); n == 0 || plain[n-1] != i || n > max(row.under+1, row.words) {
+		if n := len(plain); n == 0 || plain[n-1] != i || n > most {
 			continue
 		}
-		last := own[plain[len(plain)-1]].text
-		if len(plain) <= row.under+1 && slices.ContainsFunc(row.verbs, func(verb string) bool { return wild(verb, last) }) && !c.acts(own, plain[:len(plain)-1]) {
+		last, said := own[i].text, c.plainly(own, plain)
+		if slices.Contains(row.verbs, said) || len(plain) <= row.under+1 && slices.ContainsFunc(row.verbs, func(verb string) bool { return wild(verb, last) }) && !c.acts(own, plain[:len(plain)-1]) {
 			return own, true
 		}
 	}
@@ -137,6 +144,15 @@ func (c *invocation) actingWords(own []flow) (verbs []flow, shows bool) {
 		}
 	}
 	return verbs, false
+}
+
+// plainly are some of a command's words as one text.
+func (c *invocation) plainly(own []flow, at []int) string {
+	var words []string
+	for _, i := range at {
+		words = append(words, own[i].text)
+	}
+	return strings.Join(words, " ")
 }
 
 // acts reports whether one of these words may say that the program destroys or publishes something.

@@ -153,9 +153,10 @@ var restores = lazyregexp.New(`(?m)(?:^|\s)\.restore\s+\S`)
 
 // database gives SQL on the command line to where SQL is judged.
 func (c *invocation) database() flow {
-	before := c.ofHere
-	c.ofHere = c.speaksToHere()
-	defer func() { c.ofHere = before }()
+	ofHere, filesHere := c.ofHere, c.filesHere
+	held, named := c.filesOfQueries()
+	c.ofHere, c.filesHere = c.speaksToHere(), named
+	defer func() { c.ofHere, c.filesHere = ofHere, filesHere }()
 	options, rest := c.split()
 	for _, o := range []string{"-e", "--execute", "-c", "--command", "-Q", "-q"} {
 		if v, ok := options[o]; ok {
@@ -211,5 +212,34 @@ func (c *invocation) database() flow {
 			c.inside(after)
 		}
 	}
-	return flow{taint: c.in.taint}
+	return flow{taint: c.in.taint | held}
+}
+
+// filesOfQueries judges the files that queries of sqlite3 read and write by where they lie, since they lie on this
+// machine. It returns what is known of what they hold, and reports whether each is named in so many words.
+func (c *invocation) filesOfQueries() (held taint, named bool) {
+	if c.name != "sqlite3" {
+		return 0, false
+	}
+	for _, text := range append(plainWords(c.args), c.in.text) {
+		if !strings.Contains(strings.ToLower(text), "file") {
+			continue
+		}
+		tokens := lexSQL(text)
+		for i, t := range tokens {
+			if t.kind != 'w' || !clientFiles[t.text] {
+				continue
+			}
+			if i+3 >= len(tokens) || tokens[i+1].kind != '(' || tokens[i+2].kind != 's' || tokens[i+3].kind != ')' && tokens[i+3].kind != ',' {
+				return 0, false // a name that is put together, or stands in the data
+			}
+			file := flow{text: tokens[i+2].text, known: true}
+			if t.text == "readfile" {
+				held |= c.readFile(file).taint
+			} else {
+				c.writeFile(file, flow{taint: fromFile}, false)
+			}
+		}
+	}
+	return held, true
 }

@@ -68,6 +68,7 @@ func init() {
 		"hash":                           (*invocation).remembers,
 		"ssh-keygen ssh-copy-id ssh-add": (*invocation).quiet,
 		"gh glab tea":                    (*invocation).forge,
+		"terraform tofu terragrunt":      (*invocation).plans,
 	} {
 		for n := range set(names) {
 			handlers[n] = f

@@ -286,18 +286,37 @@ func (c *invocation) appliesPlan() bool {
 	if len(words) == 0 || words[0] != "apply" && words[0] != "destroy" || c.names("-help", "--help") {
 		return false
 	}
-	plans, place := 0, slices.ContainsFunc(c.args, func(a flow) bool { return isProduction(a.text) })
-	for i, a := range c.args {
-		if a.text == words[0] {
-			for j, b := range c.args[i+1:] {
-				if !strings.HasPrefix(b.text, "-") && (j == 0 || !listed("-var -var-file -target -replace -lock-timeout -parallelism -state -state-out -backup --var --target --queue-include-dir --working-dir", c.args[i+j].text)) {
-					plans++
-				}
-			}
-			break
+	place := slices.ContainsFunc(c.args, func(a flow) bool { return isProduction(a.text) })
+	return place && len(c.savedPlans(words[0])) > 0 || all || c.fed && (c.in.text != "" || c.in.taint&fromProgram != 0)
+}
+
+// savedPlans are the words behind a verb of Terraform that name plans which were saved.
+func (c *invocation) savedPlans(verb string) (plans []string) {
+	i := slices.IndexFunc(c.args, func(a flow) bool { return a.text == verb })
+	for j := i + 1; i >= 0 && j < len(c.args); j++ {
+		if !strings.HasPrefix(c.args[j].text, "-") && !listed("-var -var-file -target -replace -lock-timeout -parallelism -state -state-out -backup --var --target --queue-include-dir --working-dir", c.args[j-1].text) {
+			plans = append(plans, c.args[j].text)
 		}
 	}
-	return plans > 0 && place || all || c.fed && (c.in.text != "" || c.in.taint&fromProgram != 0)
+	return plans
+}
+
+// plans is Terraform, which does a plan that was saved without a question. One by which all is destroyed is known
+// again by its file: to make it destroys nothing.
+func (c *invocation) plans() flow {
+	if c.names("plan") && slices.ContainsFunc(c.args, func(a flow) bool { return listed("-destroy --destroy", before(a.text, '=')) }) {
+		for _, file := range c.valueOf("-out", "--out") {
+			c.writeFile(file, flow{text: "#!/bin/sh\nterraform destroy -auto-approve\n", known: true}, false)
+		}
+	}
+	for _, plan := range c.savedPlans("apply") {
+		if said, ok := c.getFile(plan); ok && said.known {
+			c.inside(said.text)
+		} else {
+			c.ran(plan)
+		}
+	}
+	return c.ordinary()
 }
 
 // mirrorsToProduction reports whether rsync takes away what another place has not, on a machine whose name

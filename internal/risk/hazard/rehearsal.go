@@ -83,8 +83,34 @@ func (c *invocation) rehearses() bool {
 		return c.testCache()
 	case c.name == "mongosh" || c.name == "mongo":
 		return c.testAddress()
+	case c.name == "etcdctl":
+		return c.takesOwnKeys()
 	}
 	return false
+}
+
+// takesOwnKeys reports whether a client of etcd takes keys away in a store of this machine that it is told: some of
+// them, and none of a cluster's.
+func (c *invocation) takesOwnKeys() bool {
+	endpoints := c.valueOf("--endpoints")
+	if len(endpoints) == 0 || c.gives("ETCDCTL_ENDPOINTS") || slices.ContainsFunc(endpoints, func(v flow) bool {
+		return !v.known || slices.ContainsFunc(strings.Split(v.text, ","), func(at string) bool { return !isLoopback(hostOf(at).name) })
+	}) {
+		return false
+	}
+	keys := 0
+	for _, a := range c.args[slices.IndexFunc(c.args, func(a flow) bool { return a.text == "del" })+1:] {
+		switch {
+		case !a.known, hasWord(a.text, inUse), listed("--from-key --range", before(a.text, '=')):
+			return false
+		case strings.HasPrefix(a.text, "-"):
+		case strings.Trim(a.text, "/") == "" || strings.HasPrefix(strings.TrimLeft(a.text, "/"), "registry"):
+			return false
+		default:
+			keys++
+		}
+	}
+	return keys == 1 && c.names("del")
 }
 
 // standsAside reports whether what a command does in a cloud or a cluster it does in one that this machine

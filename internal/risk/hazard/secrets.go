@@ -522,26 +522,39 @@ func (c *invocation) cuts() flow {
 // jqNames is a program of jq or yq that prints the names in an object, and no value.
 var jqNames = lazyregexp.New(`^\s*(?:\.[A-Za-z0-9_.]*\s*\|\s*)*(?:keys|keys_unsorted)(?:\[\])?(?:\s*\|\s*(?:\.\[\]|length|sort|join\("[^"\\]*"\)|@csv|@tsv))*\s*$`)
 
+// jqSettings is one that prints a setting which is no secret, whatever else stands beside it.
+var jqSettings = lazyregexp.New(`^\s*(?:\.?[A-Za-z0-9_"-]*(?:\[\d*\])?)*\."?(?:name|type|server|namespace|region|account|current-?[cC]ontext|credsStore|credHelpers|project_id|quota_project_id|client_email)"?(?:\s*//\s*(?:"[^"\\]*"|empty|null))?\s*$`)
+
 // picks is jq: of what it is given it may leave the names.
-func (c *invocation) picks() flow {
-	out := c.ordinary()
-	program := 0
-	if slices.ContainsFunc(c.args, func(a flow) bool { return jqRecodes.MatchString(a.text) }) {
+func (c *invocation) picks() (out flow) {
+	if c.picksNames() {
+		c.kept(previewed, 0, func() { out = c.ordinary() })
+		out.taint &^= fromSecret | fromPlace | fromKeys | fromKeeper
+		return out
+	}
+	if out = c.ordinary(); slices.ContainsFunc(c.args, func(a flow) bool { return jqRecodes.MatchString(a.text) }) {
 		out.taint |= inOtherForm(out.taint)
 	}
+	return out
+}
+
+// picksNames reports whether all that jq prints of the files that it is given are names in an object, or a setting
+// that is no secret.
+func (c *invocation) picksNames() bool {
+	if !listed("jq yq gojq jaq", c.name) {
+		return false
+	}
+	programs := 0
 	for _, a := range c.args {
 		switch t := strings.Trim(a.text, "'\""); {
 		case listed("-r -c -e -S -M -C --raw-output --compact-output --sort-keys -cr -rc", t):
-		case a.known && program == 0 && jqNames.MatchString(t):
-			program++
-		default:
-			return out
+		case a.known && programs == 0 && (jqNames.MatchString(t) || jqSettings.MatchString(a.text)):
+			programs++
+		case programs == 0 || strings.HasPrefix(t, "-"):
+			return false
 		}
 	}
-	if program == 1 {
-		out.taint &^= fromSecret | fromPlace | fromKeys | fromKeeper
-	}
-	return out
+	return programs == 1
 }
 
 // mountsKeys judges that a container is given a folder or a file of keys of this machine: what runs in
@@ -705,7 +718,7 @@ func (c *invocation) secretAt(p string) bool {
 // Whatever the command is, it has the file then: of most it is known what they do with it,
 // and that weighs more; of the others it is not.
 func (c *invocation) namesSecrets() {
-	if speakers[c.name] || c.name == "git" && len(c.args) > 0 && (c.args[0].text == "commit" || c.args[0].text == "tag" || c.args[0].text == "log" || c.args[0].text == "grep") {
+	if speakers[c.name] || c.onlyMeasures() || c.picksNames() || c.name == "git" && len(c.args) > 0 && (c.args[0].text == "commit" || c.args[0].text == "tag" || c.args[0].text == "log" || c.args[0].text == "grep") {
 		return
 	}
 	key := c.keyOf()
@@ -720,6 +733,15 @@ func (c *invocation) namesSecrets() {
 			}
 		}
 	}
+}
+
+// onlyMeasures reports whether a command tells of the names, sizes and rights of files, and nothing that stands in
+// one: what is told the files to look at by another one shows what that holds.
+func (c *invocation) onlyMeasures() bool {
+	return listed("du tree exa eza lsd namei realpath readlink basename dirname lsattr getfacl", c.name) &&
+		!slices.ContainsFunc(c.args, func(a flow) bool {
+			return strings.HasPrefix(a.text, "--from") || strings.HasPrefix(a.text, "--file") || strings.HasPrefix(a.text, "--exclude-from") || strings.HasPrefix(a.text, "-X")
+		})
 }
 
 // isOwnKey reports whether a word names the file of keys that the command uses for what it is for.

@@ -135,6 +135,7 @@ var (
 	sqlDelays   = set("sleep benchmark pg_sleep waitfor dbms_pipe.receive_message dbms_lock.sleep randomblob dbms_session.sleep")
 	sqlExecutes = set("xp_cmdshell sp_oacreate sp_oamethod xp_regwrite xp_regread xp_dirtree sys_exec sys_eval dbms_scheduler.create_job dbms_java.runjava load_extension xp_servicecontrol sp_execute_external_script openrowset sp_addextendedproc master..xp_cmdshell master.dbo.xp_cmdshell")
 	sqlFiles    = set("load_file outfile dumpfile pg_read_file pg_ls_dir lo_import lo_export utl_file.fopen pg_read_binary_file readfile writefile utl_http.request httpuritype utl_inaddr.get_host_address utl_inaddr.get_host_name")
+	clientFiles = set("readfile writefile") // which are functions of a client, and name files of its own machine
 	sqlErrors   = set("extractvalue updatexml ctxsys.drithsx.sn xmltype exp floor name_const gtid_subset json_keys geometrycollection polygon multipoint")
 	sqlSchema   = set("information_schema information_schema.tables information_schema.columns sqlite_master sysobjects syscolumns all_tables pg_catalog sys.tables pg_tables sysdatabases master..sysdatabases all_users user_tables mysql.user pg_shadow pg_user dba_users sys.user$ msysobjects sysusers master..syslogins master..sysxlogins sys.databases information_schema.schemata")
 )
@@ -233,7 +234,7 @@ func (a *assessor) statement(ts []sqlToken, at span) {
 				a.sql(inner, at)
 				a.depth--
 			}
-		case t.kind == 'w' && sqlFiles[t.text]:
+		case t.kind == 'w' && sqlFiles[t.text] && !(a.filesHere && clientFiles[t.text]):
 			a.report("sql.file", 0, at)
 		case t.kind == 'w' && t.text == "infile":
 			a.report("sql.file", 0.5, at)
