@@ -68,7 +68,7 @@ var tellsFiles = set("backup upload push sync send put copy cp mirror submit imp
 func (c *invocation) byOtherMeans() bool {
 	_, fetching := fetches[c.name]
 	o, wraps := c.table.options[c.name]
-	return fetching || speakers[c.name] || tellers[c.name] || readers[c.name] || harmless[c.name] || httpClients[c.name] || remoteShells[c.name] || wraps && o.wraps >= 0 || shellWords[c.name] ||
+	return fetching || speakers[c.name] || tellers[c.name] || readers[c.name] || harmless[c.name] || httpClients[c.name] && !loadClients[c.name] || remoteShells[c.name] || wraps && o.wraps >= 0 || shellWords[c.name] ||
 		interpreters[c.name].language != "" || c.keepsSecrets() || listed("scp rsync sftp nc ncat netcat socat docker podman nerdctl kubectl oc helm git hg svn terraform tofu ansible ansible-playbook psql mysql mariadb pg_dump mysqldump openssl ssh-copy-id", c.name)
 }
 

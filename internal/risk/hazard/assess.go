@@ -264,19 +264,22 @@ type running struct {
 
 // outgoing is what leaves this machine, or is shown to who called.
 type outgoing struct {
-	leaving                      // what of it is on its way to others
-	mounted    []string          // folders that the call mounts from elsewhere
-	laid       []string          // places into which it puts a secret
-	tunnels    []string          // the ports that the call makes lead elsewhere: see Assessment
-	tunnelled  bool              // a port of this machine may be another machine's
-	remotes    map[string]string // where the script has git push to, by the names of remotes
-	pushedTo   []string          // the remotes to which it pushes
-	fetchedRun []string          // the packages that it fetches and runs
-	keptIn     []string          // files into which a secret was put, by their names
-	strayed    bool              // a file was read that may set variables by which programs find their data
-	sends      bool              // something is sent to another host
-	speaks     bool              // others are told something: see Assessment
-	discloses  bool              // what a place of secrets holds is shown to who called
+	leaving          // what of it is on its way to others
+	mounted []string // folders that the call mounts from elsewhere
+	laid    []string // places into which it puts a secret
+	// backedUpAfar says that it has set up a repository elsewhere, to which later commands make backups.
+	backedUpAfar bool
+	issued       []string          // the domains of services whose tokens it has printed
+	tunnels      []string          // the ports that the call makes lead elsewhere: see Assessment
+	tunnelled    bool              // a port of this machine may be another machine's
+	remotes      map[string]string // where the script has git push to, by the names of remotes
+	pushedTo     []string          // the remotes to which it pushes
+	fetchedRun   []string          // the packages that it fetches and runs
+	keptIn       []string          // files into which a secret was put, by their names
+	strayed      bool              // a file was read that may set variables by which programs find their data
+	sends        bool              // something is sent to another host
+	speaks       bool              // others are told something: see Assessment
+	discloses    bool              // what a place of secrets holds is shown to who called
 }
 
 // span is a part of the leaf's text, in bytes.

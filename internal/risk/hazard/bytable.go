@@ -36,7 +36,10 @@ func (c *invocation) uses() (prints taint) {
 			case u.effect != "":
 				c.report(u.effect, u.weight, c.at)
 			}
-			prints |= u.prints
+			if prints |= u.prints; u.issuer != nil {
+				prints |= fromIssuer
+				c.issued = append(append(c.issued, u.issuer...), plainWords(c.valueOf("--hostname", "-h"))...)
+			}
 			if c.inLocalCluster() && !c.tunnelled { // whose secrets were made here
 				prints &^= fromKeeper
 			}

@@ -36,6 +36,7 @@ const (
 	fromAlong                      // holds a folder with files of secrets that nothing named
 	fromFilter                     // a filter has made another text of it, which is not known
 	fromOutput                     // a program printed it that may tell what is nobody else's
+	fromIssuer                     // the client of a service gave it out, and only that service takes it: see issued
 	namesAlong                     // the names of files, among them such of secrets that nothing named
 )
 

@@ -37,6 +37,7 @@ func (c *invocation) leaks() {
 	c.strays()
 	c.inAddresses()
 	c.givesPlaces()
+	c.backsUp()
 	c.handsTexts()
 	c.configured()
 	tells := c.said(func(u *use) bool { return u.tells })
@@ -51,7 +52,9 @@ func (c *invocation) leaks() {
 	c.tellsTyped(tells)
 	var told taint
 	if !c.loginByInput() {
-		told = c.in.taint
+		if told = c.in.taint; loadClients[c.name] && c.name != "vegeta" && told&fromSecret != 0 { // whose requests say by which login
+			told |= fromPlace
+		}
 	}
 	for i := range c.args {
 		if c.takesCredential(i) {
@@ -145,6 +148,9 @@ func (c *invocation) loginsAstray() {
 	if !httpClients[c.name] {
 		return
 	}
+	if c.issuedAstray() {
+		c.report("exfil.secret", 0.6, c.at)
+	}
 	names, told := map[string]bool{}, false
 	for _, a := range c.args {
 		if a.taint&fromSecret == 0 {
@@ -179,6 +185,16 @@ func (c *invocation) loginsAstray() {
 			c.report("exfil.secret", 0.6, c.at)
 		}
 	}
+}
+
+// issuedAstray reports whether a token that only one service takes goes to a host which is none of that service's.
+func (c *invocation) issuedAstray() bool {
+	if !slices.ContainsFunc(c.args, func(a flow) bool { return a.taint&fromIssuer != 0 }) {
+		return false
+	}
+	return slices.ContainsFunc(c.hostsTold(), func(h host) bool {
+		return !c.held.own(h) && !slices.ContainsFunc(c.issued, func(domain string) bool { return h.name == domain || strings.HasSuffix(h.name, "."+domain) })
+	})
 }
 
 // maxLogins is how many secrets a login has: an id and its key.
@@ -264,7 +280,7 @@ func (c *invocation) takesCredential(i int) bool {
 		option = c.args[i-1].text
 	}
 	switch {
-	case listed("-H --header --proxy-header", option):
+	case listed("-H --header --proxy-header -header --headers --add-header --metadata -rpc-header -reflect-header", option):
 		return c.args[i].taint&fromPlace == 0 && loginHeader(c.args[i].text)
 	case !strings.HasPrefix(option, "--"), strings.Contains(option, "="), httpClients[c.name]:
 		return strings.HasPrefix(option, "-") && listed(c.table.keys[c.name], option)
@@ -273,7 +289,12 @@ func (c *invocation) takesCredential(i int) bool {
 }
 
 // httpClients send what they are told to whatever address they are told.
-var httpClients = set("curl curlie wget fetch http https xh xhs httpie aria2c websocat wscat grpcurl")
+var httpClients = set("curl curlie wget fetch http https xh xhs httpie aria2c websocat wscat grpcurl " + measuring)
+
+// loadClients are those of them by which servers are measured: but for its login, all that one is told is sent.
+var loadClients = set(measuring)
+
+const measuring = "hey oha ab wrk wrk2 bombardier vegeta autocannon siege h2load httperf plow cassowary boom ghz evans loadtest rakyll baton ali fortio"
 
 // carried is what a word brings with it: what was substituted in it, and what the file holds that it
 // names as one to send.
@@ -387,6 +408,12 @@ func (c *invocation) clientReads(orders string) (t taint) {
 // as all of a place where it stands in what is no login's.
 func (c *invocation) misplaced(i int) taint {
 	option := c.optionOf(i)
+	if loadClients[c.name] {
+		if listed("-a -A --auth --basic --basic-auth --user -u --bearer --cookie -C --cookies", option) {
+			return 0
+		}
+		return fromPlace
+	}
 	if listed("-A --user-agent -U -e --referer --referrer -H --header --proxy-header", option) {
 		return fromPlace
 	}

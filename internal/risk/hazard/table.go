@@ -56,18 +56,19 @@ type use struct {
 	words  groups
 	but    []string // of which none is there
 	effect string
-	weight float64 // 0 is the effect's own
-	prints taint   // what its output holds
-	sends  bool    // the files it is given, and what comes in, go to a host
-	speaks bool    // its words, and what comes in, go to others
-	tells  bool    // so do they, and the files that its options name, as texts that people read
-	keeps  bool    // it keeps secrets, or has them used: what it is given belongs there
-	serves bool    // the folder that it is given, or is in, is shown to whoever asks
-	code   bool    // it runs, or installs, what lies at the addresses that it is given
-	tool   bool    // that is a program which is run as it comes, so that it counts whose it is
-	short  bool    // which owner/name names, too
-	script bool    // it prints lines for a shell to run, which is what it is for
-	path   bool    // it prints where something lies
+	weight float64  // 0 is the effect's own
+	prints taint    // what its output holds
+	issuer []string // the domains of the service that alone takes it; nil where others may
+	sends  bool     // the files it is given, and what comes in, go to a host
+	speaks bool     // its words, and what comes in, go to others
+	tells  bool     // so do they, and the files that its options name, as texts that people read
+	keeps  bool     // it keeps secrets, or has them used: what it is given belongs there
+	serves bool     // the folder that it is given, or is in, is shown to whoever asks
+	code   bool     // it runs, or installs, what lies at the addresses that it is given
+	tool   bool     // that is a program which is run as it comes, so that it counts whose it is
+	short  bool     // which owner/name names, too
+	script bool     // it prints lines for a shell to run, which is what it is for
+	path   bool     // it prints where something lies
 }
 
 // groups are words of which one of each must be among the arguments. * stands for
@@ -201,7 +202,7 @@ type section struct {
 var (
 	policySections = []section{
 		{"effects", "effect weight says", "asi attack", (*tableReader).effect},
-		{"programs", "program source", "words but effect weight prints sends keeps serves fetches", (*tableReader).program},
+		{"programs", "program source", "words but effect weight prints issuer sends keeps serves fetches", (*tableReader).program},
 		{"windows", "program effect source", "words weight", (*tableReader).windowsProgram},
 		{"options", "program", "takes wraps previews source", (*tableReader).option},
 		{"calls", "effect source", "tool args weight looks", (*tableReader).call},
@@ -443,7 +444,10 @@ func (r *tableReader) program(row *yamldoc.Node) {
 	if !ok {
 		r.fault(row.Get("prints"), "", "prints is one of secret, secrets, key, host, network, shell and path")
 	}
-	u.prints = prints
+	u.prints, u.issuer = prints, strings.Fields(text(row, "issuer"))
+	if len(u.issuer) == 0 {
+		u.issuer = nil
+	}
 	if n := row.Get("sends"); n != nil {
 		u.sends, u.tells, u.speaks = n.Text == "files", n.Text == "texts", n.Text == "words"
 		if !u.sends && !u.tells && !u.speaks {
