@@ -163,6 +163,8 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.runsFetched()
 	c.orders()
 	c.makes()
+	c.doesLines()
+	c.doesFiles()
 	c.isLookedFor()
 	c.ranItself()
 	s.ranHidden(name)

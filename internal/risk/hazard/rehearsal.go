@@ -83,23 +83,27 @@ func (c *invocation) rehearses() bool {
 		return c.testCache()
 	case c.name == "mongosh" || c.name == "mongo":
 		return c.testAddress()
-	case c.name == "etcdctl":
+	case c.name == "etcdctl" || zookeepers[c.name]:
 		return c.takesOwnKeys()
 	}
 	return false
 }
 
-// takesOwnKeys reports whether a client of etcd takes keys away in a store of this machine that it is told: some of
-// them, and none of a cluster's.
+// takesOwnKeys reports whether a client of etcd or ZooKeeper takes keys away in a store of this machine that it is
+// told: some of them, and none of a cluster's.
 func (c *invocation) takesOwnKeys() bool {
-	endpoints := c.valueOf("--endpoints")
-	if len(endpoints) == 0 || c.gives("ETCDCTL_ENDPOINTS") || slices.ContainsFunc(endpoints, func(v flow) bool {
+	at := slices.IndexFunc(c.args, func(a flow) bool { return listed("del deleteall rmr", a.text) })
+	endpoints := c.valueOf("--endpoints", "-server")
+	if at > 0 && zookeepers[c.name] && len(endpoints) == 0 && strings.Contains(c.args[at-1].text, ":") {
+		endpoints = c.args[at-1 : at]
+	}
+	if at < 0 || len(endpoints) == 0 || c.gives("ETCDCTL_ENDPOINTS") || slices.ContainsFunc(endpoints, func(v flow) bool {
 		return !v.known || slices.ContainsFunc(strings.Split(v.text, ","), func(at string) bool { return !isLoopback(hostOf(at).name) })
 	}) {
 		return false
 	}
 	keys := 0
-	for _, a := range c.args[slices.IndexFunc(c.args, func(a flow) bool { return a.text == "del" })+1:] {
+	for _, a := range c.args[at+1:] {
 		switch {
 		case !a.known, hasWord(a.text, inUse), listed("--from-key --range", before(a.text, '=')):
 			return false
@@ -110,7 +114,7 @@ func (c *invocation) takesOwnKeys() bool {
 			keys++
 		}
 	}
-	return keys == 1 && c.names("del")
+	return keys == 1
 }
 
 // standsAside reports whether what a command does in a cloud or a cluster it does in one that this machine
