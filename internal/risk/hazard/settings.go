@@ -66,6 +66,7 @@ func (a *assessor) settings(file, text string, at span) {
 	a.takesPartsFrom(file, text, at)
 	a.asksModelOf(file, text, at)
 	a.hookSends(file, text, at)
+	a.configures(file, text, at)
 	s := a.table.startedBy(file)
 	if s == nil || text == "" || a.depth > maxDepth/2 || len(text) > maxNestedText || !a.spend(len(text)) {
 		return
@@ -234,6 +235,8 @@ var settingFiles = map[string]struct{ file, before string }{
 func (c *invocation) sets() {
 	c.setsPackage()
 	c.setsLogin()
+	c.namesCommands()
+	c.setsCommands()
 	kept, ok := settingFiles[c.name]
 	if !ok || len(c.args) < 3 || c.args[0].text+" "+c.args[1].text != kept.before {
 		return

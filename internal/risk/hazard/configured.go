@@ -1,0 +1,173 @@
+package hazard
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"reeve.example/reeve/internal/lazyregexp"
+	"reeve.example/reeve/internal/rawjson"
+	"reeve.example/reeve/internal/yamldoc"
+)
+
+// Programs without number keep in their settings what they start at a key, at a time or when they begin, under
+// names that no table has all of. Where a text among such settings is a command that runs what it fetches, or that
+// sends a secret to somebody, it says by itself what it is for.
+
+// configures judges the texts that are written into a file among somebody's settings.
+func (a *assessor) configures(file, text string, at span) {
+	if !a.keepsSettings(file) || text == "" || len(text) > maxNestedText {
+		return
+	}
+	for _, command := range textsIn(text) {
+		if a.harms(command, at) {
+			return
+		}
+	}
+}
+
+// keepsSettings reports whether a file lies where a user's programs keep their settings, and is none that people read,
+// or that a program notes down what was done.
+func (a *assessor) keepsSettings(file string) bool {
+	p := normalPath(file).text
+	if from := a.from(file); from != "" {
+		p = normalPath(from).text
+	}
+	low := strings.ToLower(p)
+	if listed(".md .mdx .txt .rst .adoc .html .log .jsonl .csv .snippets .code-snippets", path.Ext(low)) || strings.Contains(low, "history") || strings.Contains(low, "snippets/") || strings.Contains(low, "notes/") {
+		return false
+	}
+	p, home := strings.CutPrefix(p, "~/")
+	if !home || strings.HasPrefix(p, ".cache/") || strings.HasPrefix(p, ".local/state/") || strings.HasPrefix(p, ".local/share/Trash/") {
+		return false
+	}
+	return strings.HasPrefix(p, ".") || strings.HasPrefix(p, "Library/Application Support/") || strings.HasPrefix(p, "Library/Preferences/") || strings.HasPrefix(p, "AppData/")
+}
+
+// mayHarm is what a command has in it that fetches something and runs it, or sends something: a quick look.
+var mayHarm = lazyregexp.New(`(?i)\b(?:curl|wget|fetch|ncat|nc|socat|telnet|base64|xxd|iwr|irm|invoke-\w+)\b|/dev/tcp/|https?://|\b(?:ba|z|da)?sh\s+-i\b`)
+
+// startsIn is how a line of settings says that what follows is started.
+var startsIn = lazyregexp.New(`(?i)\b(?:exec(?:-\w+|ute)?|run|spawn|shell|command|launch)\b[,:=\s]+["']?(.+?)["']?$`)
+
+// saysToReader are names of settings of which the text is for people, or is typed out for them.
+var saysToReader = set("description replace body snippet help text title label tooltip documentation comment prompt message example examples")
+
+// textsIn are the texts of a file of settings that may be commands: the values of a form that is known, and else the
+// texts in quotes, the lines, and what stands behind their names.
+func textsIn(text string) (list []string) {
+	add := func(t string) {
+		if t = strings.TrimLeft(strings.TrimSpace(t), "!"); len(t) > 8 && len(list) < maxSettings && mayHarm.MatchString(t) {
+			list = append(list, t)
+		}
+	}
+	if !mayHarm.MatchString(text) {
+		return nil
+	}
+	var n nest
+	if doc, err := rawjson.Parse([]byte(text)); err == nil {
+		n.json(doc.Root(), "", "", 0)
+	} else if faults := 0; strings.Contains(text, ":") {
+		if root := yamldoc.Read(text, func(yamldoc.Fault) { faults++ }); faults == 0 && root != nil && (root.Members != nil || root.Items != nil) {
+			n.yaml(root, "", "", 0)
+		}
+	}
+	for _, l := range n.leaves {
+		if !saysToReader[strings.ToLower(l.Arg)] {
+			add(l.Text)
+		}
+	}
+	if n.leaves != nil {
+		return list
+	}
+	for _, t := range lex(text, false) {
+		if t.isText {
+			add(t.text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" || strings.ContainsRune("#;/-", rune(line[0])) {
+			continue
+		}
+		cut := strings.IndexAny(line, "=: \t")
+		if cut < 0 || saysToReader[strings.ToLower(line[:cut])] {
+			continue
+		}
+		value := strings.TrimLeft(line[cut:], "=: \t")
+		add(line)
+		add(value)
+		if m := startsIn.FindStringSubmatch(line); m != nil {
+			add(m[1])
+		}
+		if q := value; len(q) > 1 && (q[0] == '"' || q[0] == '\'') && q[len(q)-1] == q[0] {
+			add(unquoteDouble(q[1 : len(q)-1]))
+		}
+	}
+	return list
+}
+
+// harms reports that a command which a program will run by itself fetches what it runs, or sends a secret.
+func (a *assessor) harms(command string, at span) bool {
+	if a.depth > maxDepth/2 || !a.spend(len(command)) {
+		return false
+	}
+	inner := newAssessor(a.table)
+	inner.size, inner.runs, inner.depth, inner.commands, inner.began = len(command), true, a.depth+1, maxTaken, a.began
+	inner.command(command, nil)
+	i := slices.IndexFunc(inner.findings, func(f Finding) bool {
+		return listed("shell.download_run shell.reverse_shell shell.encoded_run exfil.secret exfil.bulk", f.Code) && f.Weight >= 0.6
+	})
+	if i < 0 {
+		return false
+	}
+	a.reportSaying("persist.setting", 0.6, at, "A program runs this by itself when it reads its settings: "+inner.findings[i].Message)
+	return true
+}
+
+// namesCommands judges the command for which a program of a forge is told a name: behind !, or by an option, a shell runs it.
+func (c *invocation) namesCommands() {
+	if !listed("gh glab", c.name) || len(c.args) < 3 || c.args[0].text != "alias" {
+		return
+	}
+	switch c.args[1].text {
+	case "set":
+		shell := c.names("--shell", "-s")
+		for _, a := range c.args[2:] {
+			if rest, marked := strings.CutPrefix(a.text, "!"); marked || shell && strings.Contains(a.text, " ") {
+				c.harms(rest, c.at)
+			}
+			if a.text == "-" {
+				c.harms(strings.TrimLeft(c.in.text, "!"), c.at)
+			}
+		}
+	case "import":
+		said := c.in
+		if name := c.args[2].text; name != "-" {
+			said, _ = c.getFile(name)
+			c.watchedFile(name, false, flow{})
+		}
+		for _, command := range textsIn(said.text) {
+			c.harms(command, c.at)
+		}
+	}
+}
+
+// settingsWriters are programs by which settings of a desktop, or of a program, are changed from a shell.
+var settingsWriters = map[string]string{
+	"dconf": "write load", "gsettings": "set", "xfconf-query": "-s --set", "kwriteconfig5": "", "kwriteconfig6": "", "defaults": "write", "crudini": "--set", "jj": "config", "tmux": "set-hook bind bind-key set set-option run-shell if-shell",
+	"swaymsg": "", "i3-msg": "", "hyprctl": "keyword dispatch", "bspc": "rule", "herbstclient": "", "task": "config", "atuin": "config", "starship": "config", "poetry": "config", "pulumi": "config",
+}
+
+// setsCommands judges the commands that a program for settings is told to put there.
+func (c *invocation) setsCommands() {
+	verbs, ok := settingsWriters[c.name]
+	if !ok || verbs != "" && !slices.ContainsFunc(c.args, func(a flow) bool { return listed(verbs, a.text) }) {
+		return
+	}
+	for _, a := range c.args {
+		text := strings.Trim(strings.TrimSpace(a.text), `"'`)
+		if text = strings.TrimPrefix(strings.TrimPrefix(text, "run-shell "), "exec "); strings.Contains(text, " ") && mayHarm.MatchString(text) && c.harms(strings.Trim(text, `"'`), c.at) {
+			return
+		}
+	}
+}
