@@ -27,21 +27,26 @@ func (a *assessor) configures(file, text string, at span) {
 }
 
 // keepsSettings reports whether a file lies where a user's programs keep their settings, and is none that people read,
-// or that a program notes down what was done.
+// or in which a program notes down what was done. A project that is worked on may lie there, too.
 func (a *assessor) keepsSettings(file string) bool {
+	if !a.ofUser(file) {
+		return false
+	}
 	p := normalPath(file).text
 	if from := a.from(file); from != "" {
 		p = normalPath(from).text
 	}
-	low := strings.ToLower(p)
-	if listed(".md .mdx .txt .rst .adoc .html .log .jsonl .csv .snippets .code-snippets", path.Ext(low)) || strings.Contains(low, "history") || strings.Contains(low, "snippets/") || strings.Contains(low, "notes/") {
+	p = strings.ToLower(strings.TrimPrefix(p, "~/"))
+	if listed(".md .mdx .txt .rst .adoc .html .log .jsonl .csv .snippets .code-snippets", path.Ext(p)) || slices.ContainsFunc([]string{"history", "snippets/", "notes/", "worktrees/", "repos/", "src/"}, func(part string) bool { return strings.Contains(p, part) }) {
 		return false
 	}
-	p, home := strings.CutPrefix(p, "~/")
-	if !home || strings.HasPrefix(p, ".cache/") || strings.HasPrefix(p, ".local/state/") || strings.HasPrefix(p, ".local/share/Trash/") {
+	switch {
+	case strings.HasPrefix(p, ".config/"), strings.HasPrefix(p, "library/application support/"), strings.HasPrefix(p, "library/preferences/"), strings.HasPrefix(p, "appdata/"):
+		return true
+	case !strings.HasPrefix(p, ".") || strings.HasPrefix(p, ".cache/") || strings.HasPrefix(p, ".local/"), listed(".sh .bash .zsh .py .js .ts .rb", path.Ext(p)):
 		return false
 	}
-	return strings.HasPrefix(p, ".") || strings.HasPrefix(p, "Library/Application Support/") || strings.HasPrefix(p, "Library/Preferences/") || strings.HasPrefix(p, "AppData/")
+	return strings.Count(p, "/") <= 2 && !listed("dockerfile containerfile makefile justfile", path.Base(p))
 }
 
 // mayHarm is what a command has in it that fetches something and runs it, or sends something: a quick look.
@@ -51,7 +56,7 @@ var mayHarm = lazyregexp.New(`(?i)\b(?:curl|wget|fetch|ncat|nc|socat|telnet|base
 var startsIn = lazyregexp.New(`(?i)\b(?:exec(?:-\w+|ute)?|run|spawn|shell|command|launch)\b[,:=\s]+["']?(.+?)["']?$`)
 
 // saysToReader are names of settings of which the text is for people, or is typed out for them.
-var saysToReader = set("description replace body snippet help text title label tooltip documentation comment prompt message example examples")
+var saysToReader = set("description replace body snippet help text title label tooltip documentation comment prompt message example examples content note summary subject activeform name")
 
 // textsIn are the texts of a file of settings that may be commands: the values of a form that is known, and else the
 // texts in quotes, the lines, and what stands behind their names.
@@ -94,13 +99,11 @@ func textsIn(text string) (list []string) {
 			continue
 		}
 		value := strings.TrimLeft(line[cut:], "=: \t")
-		add(line)
-		add(value)
+		for _, t := range append(commandTexts(value), line, value) {
+			add(t)
+		}
 		if m := startsIn.FindStringSubmatch(line); m != nil {
 			add(m[1])
-		}
-		if q := value; len(q) > 1 && (q[0] == '"' || q[0] == '\'') && q[len(q)-1] == q[0] {
-			add(unquoteDouble(q[1 : len(q)-1]))
 		}
 	}
 	return list
@@ -165,9 +168,12 @@ func (c *invocation) setsCommands() {
 		return
 	}
 	for _, a := range c.args {
-		text := strings.Trim(strings.TrimSpace(a.text), `"'`)
-		if text = strings.TrimPrefix(strings.TrimPrefix(text, "run-shell "), "exec "); strings.Contains(text, " ") && mayHarm.MatchString(text) && c.harms(strings.Trim(text, `"'`), c.at) {
-			return
+		for _, text := range commandTexts(a.text) {
+			for _, command := range commandTexts(strings.TrimPrefix(strings.TrimPrefix(text, "run-shell "), "exec ")) {
+				if strings.Contains(command, " ") && mayHarm.MatchString(command) && c.harms(command, c.at) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -307,6 +307,9 @@ func (c *invocation) carried(i int, tells bool) taint {
 	for _, name := range fileOf(a.text) {
 		t |= c.handed(name)
 	}
+	if loadClients[c.name] && listed("-D -p -body -f --body-file -i", c.optionOf(i)) { // what every request brings
+		t |= c.handed(a.text)
+	}
 	if option := c.optionOf(i); httpClients[c.name] && strings.HasPrefix(option, "-") {
 		if _, name, ok := strings.Cut(a.text, "@"); ok && !strings.Contains(name, "@") {
 			t |= c.handed(name) // name@file
