@@ -152,4 +152,13 @@ except:
 	if strings.Contains(notes, "later") || set.Watching() != 1 {
 		t.Errorf("%s\n%d", notes, set.Watching())
 	}
+	for deny, noted := range map[string]bool{"0.8": false, "0.9": false, "0.99": true, "1": true} {
+		set, err := Load(File{"own.yaml", []byte("version: 1\ndefault: allow\nrisk: {deny: " + deny + "}\nrules: [{name: a, tools: x, effect: deny}]\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(set.Notes(time.Now()), "\n"); strings.Contains(notes, "risk.deny is "+deny+":") != noted {
+			t.Errorf("risk.deny %s: %q", deny, notes)
+		}
+	}
 }

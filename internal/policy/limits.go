@@ -344,10 +344,17 @@ func (m *manifest) patterns(a *act.Action) (message, pointer string) {
 			return message, arg.Pointer
 		}
 	}
+	var all []string
 	for i := range a.Content {
 		if look(a.Content[i].Text) {
 			return message, a.Content[i].Pointer
 		}
+		if !a.Content[i].Fixed {
+			all = append(all, a.Content[i].Text)
+		}
+	}
+	if len(all) > 1 && look(strings.Join(all, " ")) { // a command whose words come apart
+		return message, ""
 	}
 	return "", ""
 }

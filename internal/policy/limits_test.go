@@ -125,6 +125,10 @@ func TestManifestIsARule(t *testing.T) {
 		{"execute_command", `{"command":"cat notes.md src/main.go > all.txt; tar czf all.tgz all.txt"}`, "", CodeUnenforced},
 		{"patterns_command", `{"command":"ls"}`, "", ""},
 		{"patterns_command", `{"command":"rm -rf x"}`, CodePatterns, CodePatterns},
+		{"patterns_command", `{"command":["rm","-rf","x"]}`, CodePatterns, CodePatterns},
+		{"patterns_command", `{"command":"rm","args":["-rf","x"]}`, CodePatterns, CodePatterns},
+		{"patterns_command", `{"argv":["sudo","-n","rm","-rf"]}`, CodePatterns, CodePatterns},
+		{"patterns_command", `{"command":["rm","-r","x"],"note":"rm, not -rf"}`, "", ""},
 
 		{"http_request", `{"url":"https://api.github.com/x"}`, "", ""},
 		{"http_request", `{"url":"https://API.GitHub.com./x"}`, "", ""},

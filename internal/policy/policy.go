@@ -565,8 +565,12 @@ func (s *Set) Notes(now time.Time) []string {
 	if s.shadow != nil {
 		notes = append(notes, fmt.Sprintf("a candidate of %s is judged by beside it, and stops nothing: reeve policy shadow", words.Count(len(s.shadow.rules), "rule")))
 	}
-	if s.grave == 0 {
+	const seldom = 0.9 // most of what is grave weighs no more
+	switch {
+	case s.grave == 0:
 		notes = append(notes, "risk.deny is off: grave risk alone denies nothing")
+	case s.grave > seldom:
+		notes = append(notes, fmt.Sprintf("risk.deny is %v: most of what is grave weighs less, and passes", s.grave))
 	}
 	for _, x := range s.Exceptions() {
 		until := x.Until.UTC().Format(time.RFC3339)

@@ -51,7 +51,7 @@ func init() {
 	for t, list := range map[Telling]string{
 		APassword: "password passwort passwd passphrase passcode pwd kennwort motdepasse contrasena contraseña senha wachtwoord lozinka heslo пароль 密码 密碼 口令 パスワード 비밀번호 " +
 			"passord lösenord losenord adgangskode salasana hasło haslo şifre sifre jelszó jelszo parolă κωδικός סיסמה المرور पासवर्ड รหัสผ่าน " +
-			"dbpass userpass rootpass adminpass mysqlpass pgpass smtppass ftppass mailpass sshpass authpass keypass storepass seedphrase recoveryphrase mnemonic",
+			"dbpass userpass rootpass rootpw adminpw userpw dbpw pincode unlockcode recoverycode backupcode adminpass mysqlpass pgpass smtppass ftppass mailpass sshpass authpass keypass storepass seedphrase recoveryphrase mnemonic",
 		AKey: "secret apikey accesskey secretkey privatekey authkey servicekey subscriptionkey encryptionkey decryptionkey signingkey masterkey storagekey licensekey accountkey " +
 			"sharedaccesskey sshkey deploykey clientkey appkey applicationkey webhookkey hmackey aeskey functionskey hostkey rsakey tlskey sslkey jwtkey cryptkey credential authorization " +
 			"cookie connectionstring connstr bearer  secretstring secretbinary geheimnis",
@@ -66,8 +66,8 @@ func init() {
 		}
 	}
 	for t, list := range map[Telling]string{
-		APassword:  "pass pw psw pwd passw mdp clave parola",
-		AKey:       "jwt auth otp totp psk dsn",
+		APassword:  "pass pw psw pwd passw mdp clave parola pin",
+		AKey:       "jwt auth otp totp psk dsn creds hmac sas",
 		ACardsCode: "cvv cvc cvv2 cvc2 cvn csc",
 	} {
 		for w := range strings.FieldsSeq(list) {
