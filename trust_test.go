@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"reeve.example/reeve/internal/identity"
+
+	"github.com/coder/websocket"
 )
 
-// TestOnlyActorsAsk: the keys of those who look are no agents' keys, by any door.
+// TestOnlyActorsAsk: the keys of those who look are no agents' keys, by any door that takes them (ACS takes signatures).
 func TestOnlyActorsAsk(t *testing.T) {
 	r := start(t, nil)
 	asks := []struct{ path, body string }{
@@ -26,15 +28,29 @@ func TestOnlyActorsAsk(t *testing.T) {
 		{"/aos", `{"jsonrpc":"2.0","id":1,"method":"protocols/MCP","params":{}}`},
 		{"/flow", `{"jsonrpc":"2.0","id":1,"method":"tasks.create","params":{"name":"x"}}`},
 		{"/mcp/judge", `{}`}, {"/mcp/tools", `{}`}, {"/mcp/await", `{}`},
+		{"/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}}`},
+		{"/rest/message:send", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}`},
+		{"/v1/message:send", `{"message":{"messageId":"m","role":"ROLE_USER","content":[{"text":"x"}]}}`},
 	}
 	_, before := r.ask(identity.Admin, "GET", "/admin/status", "")
 	for _, role := range []identity.Role{identity.Approver, identity.Auditor} {
 		for _, q := range asks {
 			code, text := r.ask(role, "POST", q.path, q.body)
-			if code != 403 && !(code == 200 && strings.Contains(text, `"error":{"code":-32`) && (strings.Contains(text, "look") || strings.Contains(text, "Ask with the credential of an agent"))) {
+			if code != 403 && !(code == 200 && strings.Contains(text, `"error":{"code":-3`) && (strings.Contains(text, "look") || strings.Contains(text, "Ask with the credential of an agent"))) {
 				t.Errorf("%s at %s: %d %s", role, q.path, code, text)
 			}
 		}
+		socket, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(r.url, "http")+"/", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + r.keys[role]}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := socket.Write(t.Context(), websocket.MessageText, []byte(transfer(4))); err != nil {
+			t.Fatal(err)
+		}
+		if _, answer, err := socket.Read(t.Context()); err != nil || !strings.Contains(string(answer), `"error":{"code":-32`) {
+			t.Errorf("%s by a WebSocket: %s, %v", role, answer, err)
+		}
+		socket.CloseNow()
 		if _, text := r.ask(role, "POST", "/aos", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}`); strings.Contains(text, `"code":-32000`) {
 			t.Errorf("%s does not learn whether the node lives: %s", role, text)
 		}
