@@ -13,7 +13,6 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"reeve.example/reeve/act"
-	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // Explanation says of every rule whether it matched an action, and why not.
@@ -51,9 +50,7 @@ type ExplainedValue struct {
 func (s *Set) Explain(in *Input) Explanation {
 	x := Explanation{Verdict: s.Evaluate(in), Rules: s.explainRules(in)}
 	if inner := Inner(in.Action); inner != nil { // of a rule that met that one it is told how
-		of := *in
-		of.Action, of.Reading, of.targets = inner, hazard.Read(inner), nil
-		for i, r := range s.explainRules(&of) {
+		for i, r := range s.explainRules(s.innerInput(in, inner)) {
 			if r.Matched && !x.Rules[i].Matched {
 				x.Rules[i] = r
 			}

@@ -77,15 +77,8 @@ func hostNamed(address string) string {
 }
 
 // withInner takes what the policy says of an act's inner one into its verdict, and how that is changed.
-func (s *Set) withInner(v *Verdict, in *Input) {
-	inner := Inner(in.Action)
-	if inner == nil {
-		return
-	}
-	of := *in
-	of.Action, of.Reading, of.targets = inner, hazard.Read(inner), nil
-	of.Refusals = s.Forbids(inner)
-	w := s.read(&of)
+func (s *Set) withInner(v *Verdict, in *Input, inner *act.Action) {
+	w := s.readings(s.innerInput(in, inner))
 	edits, err := compose(v.Edits, w.Edits)
 	v.join(&w, fmt.Sprintf("This is so of what the task does by its executor (%s %s).", inner.Kind, inner.Resource))
 	switch {
@@ -95,4 +88,12 @@ func (s *Set) withInner(v *Verdict, in *Input) {
 	default:
 		v.Edits = edits
 	}
+}
+
+// innerInput is what the inner act is judged by, within what its session knows.
+func (s *Set) innerInput(in *Input, inner *act.Action) *Input {
+	of := *in
+	of.Action, of.Reading, of.targets = inner, hazard.Read(inner), nil
+	of.Refusals = s.Forbids(inner)
+	return &of
 }

@@ -81,14 +81,21 @@ func unsettled(last *Verdict) act.Reason {
 	return r
 }
 
-// read judges an act as it stands, and once more as others may read it: who leaves
+// read judges an act in one form, and what it has an executor do, as that is by itself.
+func (s *Set) read(in *Input) Verdict {
+	v := s.readings(in)
+	if inner := Inner(in.Action); inner != nil {
+		s.withInner(&v, in, inner)
+	}
+	return v
+}
+
+// readings judges an act as it stands, and once more as others may read it: who leaves
 // out invisible characters, and who takes Path for path. The strictest reading wins.
 // What only a further one would change is changed: an edit gives a text or an argument
 // as a whole. A folded reading is taken where a name was asked for that the act has in
 // another spelling; every other act has none that could come to something else.
-// What it has another act do is judged as that one, too.
-func (s *Set) read(in *Input) (v Verdict) {
-	defer func() { s.withInner(&v, in) }()
+func (s *Set) readings(in *Input) Verdict {
 	v, differs := s.evaluate(in, reading{})
 	if differs && v.Effect != act.Deny {
 		s.reread(&v, in, reading{folded: true})
