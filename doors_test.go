@@ -459,11 +459,13 @@ rules:
 		}
 	}
 	for inputs, want := range map[string]act.Effect{
-		`{"url":"https://friend.example","message":"hello"}`:                                     act.Allow,
-		`{"url":"https://friend.example","message":"card 4000 0000 0000 0002"}`:                  act.Deny,
-		`{"url":"https://friend.example","message":[{"text":"4000 0000"},{"text":"0000 0002"}]}`: act.Allow,
-		`{"url":"https://friend.example","message":[{"data":{"pan":"4000 0000 0000 0002"}}]}`:    act.Deny,
-		`{"url":"https://FOE.example:8443/a2a","message":"hello"}`:                               act.Deny,
+		`{"url":"https://friend.example","message":"hello"}`:                                                           act.Allow,
+		`{"url":"https://friend.example","message":"card 4000 0000 0000 0002"}`:                                        act.Deny,
+		`{"url":"https://friend.example","message":[{"text":"4000 0000"},{"text":"0000 0002"}]}`:                       act.Allow,
+		`{"url":"https://friend.example","message":[{"data":{"pan":"4000 0000 0000 0002"}}]}`:                          act.Deny,
+		`{"url":"https://friend.example","message":[{"raw":"NDAwMCAwMDAwIDAwMDAgMDAwMg==","mediaType":"text/plain"}]}`: act.Deny,
+		`{"url":"https://friend.example","message":"hello","metadata":{"pan":"4000 0000 0000 0002"}}`:                  act.Deny,
+		`{"url":"https://FOE.example:8443/a2a","message":"hello"}`:                                                     act.Deny,
 	} {
 		if got := d.call("a2a", "a2a_executor", inputs); got.Effect != want {
 			t.Errorf("%s: %+v, want %v", inputs, got, want)

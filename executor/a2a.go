@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json" // the SDK's types are decoded by it
 	"errors"
 	"iter"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -258,7 +259,20 @@ func (c *conversation) connect(ctx context.Context, client *http.Client, to *url
 	case config.Signed:
 		return final("the agent's card is not trusted: this node takes signed cards only, and knows no key of %s (a2a.peers)", cut(originOf(to), 200))
 	}
-	card.SupportedInterfaces = slices.DeleteFunc(card.SupportedInterfaces, func(i *a2a.AgentInterface) bool { return i == nil })
+	other := ""
+	card.SupportedInterfaces = slices.DeleteFunc(card.SupportedInterfaces, func(i *a2a.AgentInterface) bool {
+		if i == nil {
+			return true
+		}
+		leads := len(keys.Keys) == 0 && !belongs(i.URL, to)
+		if leads {
+			other = i.URL
+		}
+		return leads
+	})
+	if other != "" && len(card.SupportedInterfaces) == 0 {
+		return final("the agent's card leads to another host (%s), and the policy was asked about %s: give the url of that agent, or sign the card (a2a.peers)", cut(c.secrets.mask(other), 200), to.Hostname())
+	}
 	c.stream = c.stream && card.Capabilities.Streaming
 	c.client, err = a2aclient.NewFromCard(ctx, card,
 		a2aclient.WithDefaultsDisabled(),
@@ -271,6 +285,18 @@ func (c *conversation) connect(ctx context.Context, client *http.Client, to *url
 		return final("the agent's card names no interface that is spoken here: %s", cut(c.secrets.mask(err.Error()), 500))
 	}
 	return nil
+}
+
+// belongs reports whether an interface that a card names is at the host whose card it is, or at one below or above it: what
+// the policy was asked about is a message to that host.
+func belongs(address string, to *url.URL) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	at, of := strings.ToLower(u.Hostname()), strings.ToLower(to.Hostname())
+	below := func(a, b string) bool { return strings.Contains(b, ".") && strings.HasSuffix(a, "."+b) && net.ParseIP(a) == nil }
+	return at == of || below(at, of) || below(of, at)
 }
 
 // send gives the agent the message, and waits for the end.

@@ -41,9 +41,11 @@ func Inner(a *act.Action) *act.Action {
 	b.Arguments, b.Server, b.From = nil, hostNamed(text("url")), ""
 	if a.Resource == a2aExecutor {
 		b.Kind, b.InnerMethod, b.Resource = act.A2ASend, "SendMessage", b.Server
-		if arg := inputs["message"]; arg != nil {
-			if doc, err := rawjson.Parse(arg.Value); err == nil {
-				set.AddAll(doc.Root(), act.Leaf{Pointer: arg.Pointer}, nil)
+		for _, name := range []string{"message", "metadata"} {
+			if arg := inputs[name]; arg != nil {
+				if doc, err := rawjson.Parse(arg.Value); err == nil {
+					addParts(&set, doc.Root(), arg.Pointer)
+				}
 			}
 		}
 	} else {
@@ -65,6 +67,21 @@ func Inner(a *act.Action) *act.Action {
 	b.Content = set.Leaves
 	b.Canonical, b.Confusable = canon.Name(b.Resource)
 	return &b
+}
+
+// addParts adds the texts of a message: of a part that is a file, what its bytes say.
+func addParts(set *content.Set, v rawjson.Value, at string) {
+	if v.Kind() != rawjson.Array {
+		set.AddAll(v, act.Leaf{Pointer: at}, nil)
+		return
+	}
+	for i, part := range v.Elems() {
+		leaf := act.Leaf{Pointer: content.Index(at, i), Item: content.Index(at, i)}
+		set.AddAll(part, leaf, func(name string, _ rawjson.Value) bool { return name == "raw" })
+		if raw := part.Get("raw"); raw.Exists() {
+			set.AddFile(raw, part.Get("mediaType").Text(), act.Leaf{Pointer: content.Join(leaf.Pointer, "raw"), Item: leaf.Item})
+		}
+	}
 }
 
 // hostNamed is the host that an address names; empty where there is none.
