@@ -19,7 +19,7 @@ import (
 // A configuration that lies in the folder where a command is run may have come with
 // a repository that somebody else wrote, and it can name what is run and where
 // secrets go. So it rules only when the user has said so, and only as it was then:
-// with every file below its folder that it names.
+// with every file that it names and that may have come with it.
 
 // ErrUntrusted says that nobody has said to trust a file as it is now.
 var ErrUntrusted = errors.New("nobody has said to trust this file as it is now")
@@ -82,26 +82,36 @@ func (t *Trust) Keep(config, file, text string, write func() error) error {
 	if err != nil {
 		return err
 	}
-	if file, err = filepath.Abs(file); err == nil {
-		file, err = filepath.EvalSymlinks(file)
-	}
+	written, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
-	others := func(list []TrustedFile) []TrustedFile {
-		return slices.DeleteFunc(slices.Clone(list), func(f TrustedFile) bool { return f.Path == file })
+	is := func(f TrustedFile) bool {
+		info, err := os.Stat(f.Path)
+		return err == nil && os.SameFile(info, written)
 	}
-	if !slices.Contains(after, TrustedFile{hashOf([]byte(text)), file}) || !slices.Equal(others(before), others(after)) {
+	others := func(list []TrustedFile) []TrustedFile { return slices.DeleteFunc(slices.Clone(list), is) }
+	kept := slices.ContainsFunc(after, func(f TrustedFile) bool { return f.Hash == hashOf([]byte(text)) && is(f) })
+	if !kept || !slices.Equal(others(before), others(after)) {
 		return nil
 	}
 	return t.Add(config)
 }
 
 // Add says to trust a file as it is now.
-func (t *Trust) Add(file string) error {
-	name, hash, _, err := fingerprint(file, true)
+func (t *Trust) Add(file string) error { return t.add(file, nil) }
+
+// AddAs says to trust a file if it and what it names are what Named gave, for who has shown that
+// to a person and waited for an answer.
+func (t *Trust) AddAs(file string, named []TrustedFile) error { return t.add(file, named) }
+
+func (t *Trust) add(file string, as []TrustedFile) error {
+	name, hash, named, err := fingerprint(file, true)
 	if err != nil {
 		return err
+	}
+	if as != nil && !slices.Equal(named, as) {
+		return errors.New("it has changed meanwhile, or what it names has")
 	}
 	_, rest, _, err := fingerprint(file, false)
 	if err != nil {
@@ -178,8 +188,8 @@ const (
 	maxNamedBytes = 256 << 20
 )
 
-// Named are a configuration and the files below its folder that it names, each with
-// the hash of what is in it now.
+// Named are a configuration and the files that are trusted with it since it names them, each
+// with the hash of what is in it now.
 func Named(file string) ([]TrustedFile, error) {
 	_, _, files, err := fingerprint(file, true)
 	return files, err
@@ -191,8 +201,8 @@ func hashOf(text []byte) string {
 }
 
 // fingerprint is a file's path without links, and a hash over it and over all files
-// below its folder that it names; files are each of them, with its own. Without the
-// policy, the files of the file's own policy are left out.
+// that it names and that may have come with it; files are each of them, with its own. Without
+// the policy, the files of the file's own policy are left out.
 func fingerprint(file string, policy bool) (name, hash string, files []TrustedFile, err error) {
 	if name, err = filepath.Abs(file); err != nil {
 		return "", "", nil, err
@@ -215,10 +225,36 @@ func fingerprint(file string, policy bool) (name, hash string, files []TrustedFi
 		io.WriteString(h, "all but the policy\n") // never the same as a hash of all
 	}
 	fmt.Fprintf(h, "%d\n%s", len(text), text)
-	names, size := 0, int64(0)
-	add := func(p string, info fs.FileInfo) error {
-		if names++; names > maxNamed {
+	count, size := 0, int64(0)
+	// look adds a file, or what lies in a folder, by whatever links it is reached: it rules as what it
+	// is read as. Of a folder in which the configuration itself lies only the files count that lie in it
+	// directly, since no setting reads further there.
+	var look func(p string) error
+	look = func(p string) error {
+		if count++; count > maxNamed {
 			return fmt.Errorf("it names more than %d files", maxNamed)
+		}
+		info, err := os.Stat(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			fmt.Fprintf(h, "\n%d %s -", len(p), p) // one that is put there later is another
+			return nil
+		case err != nil:
+			return err
+		case info.IsDir():
+			real, err := filepath.EvalSymlinks(p)
+			if err != nil {
+				return err
+			}
+			inside, err := os.ReadDir(p)
+			for _, d := range inside {
+				if at := filepath.Join(p, d.Name()); err == nil && !(isBelow(base, real) && isFolder(at)) {
+					err = look(at)
+				}
+			}
+			return err
+		case !info.Mode().IsRegular():
+			return nil
 		}
 		if size += info.Size(); size > maxNamedBytes {
 			return fmt.Errorf("what it names has more than %d MiB", maxNamedBytes>>20)
@@ -246,33 +282,44 @@ func fingerprint(file string, policy bool) (name, hash string, files []TrustedFi
 	}
 	slices.Sort(named)
 	for _, p := range slices.Compact(named) {
-		err := filepath.WalkDir(p, func(p string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := os.Stat(p)
-			switch {
-			case err != nil:
-				return err
-			case info.Mode().IsRegular():
-				return add(p, info)
-			}
-			return nil
-		})
-		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(h, "\n%d %s -", len(p), p) // one that is put there later is another
-		} else if err != nil {
+		if err := look(p); err != nil {
 			return "", "", nil, fmt.Errorf("%s: %w", p, err)
 		}
 	}
 	return name, "sha256:" + hex.EncodeToString(h.Sum(nil)), files, nil
 }
 
-// names are the files and folders below a folder that a configuration names, but for
-// the data folder, which reeve itself writes.
+// isFolder reports whether a folder stands at a path, or a link to one.
+func isFolder(p string) bool {
+	info, err := os.Stat(p)
+	return err == nil && info.IsDir()
+}
+
+// isBelow reports whether a path is a folder, or lies below it.
+func isBelow(p, folder string) bool {
+	rel, err := filepath.Rel(folder, p)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// repositoryOf is the folder of the repository in which a folder lies; the folder itself if in none.
+func repositoryOf(base string) string {
+	for dir := base; ; dir = filepath.Dir(dir) {
+		if exists(filepath.Join(dir, ".git")) {
+			return dir
+		}
+		if filepath.Dir(dir) == dir {
+			return base
+		}
+	}
+}
+
+// names are the files and folders that a configuration in a folder names and that may have come with
+// it: what it names from its own folder, wherever that leads, and what lies in its repository.
+// What reeve itself writes is not among them.
 func (c *Config) names(base string) (list []string) {
+	repository := repositoryOf(base)
 	for _, s := range c.Settings() {
-		if s.Key == "data" || s.Key == "database" || s.Key == "tasks.scratch" || s.Key == "ledger.file" {
+		if s.Key == "data" || s.Key == "database" || s.Key == "tasks.scratch" || s.Key == "ledger.file" || s.Key == "events.file" {
 			continue
 		}
 		var texts []string
@@ -288,12 +335,13 @@ func (c *Config) names(base string) (list []string) {
 				if piece == "" || strings.Contains(piece, "://") || strings.ContainsAny(piece, "\n\x00") {
 					continue
 				}
-				p := piece
+				p := filepath.Clean(piece)
 				if !filepath.IsAbs(p) {
 					p = filepath.Join(base, p)
+				} else if !isBelow(p, repository) {
+					continue // the machine's, or the user's own
 				}
-				rel, err := filepath.Rel(base, p)
-				if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) || slices.Contains(list, p) {
+				if slices.Contains(list, p) {
 					continue
 				}
 				// What is no path but a word, such as a format's name, is no file either.

@@ -101,6 +101,100 @@ func TestTrustOrganizations(t *testing.T) {
 	}
 }
 
+// TestThreat24WhatIsNamedElsewhere: what a configuration names is trusted with it also where a link, or a way up,
+// leads to it, and wherever in its repository it lies. What is the machine's own is not.
+func TestThreat24WhatIsNamedElsewhere(t *testing.T) {
+	others := t.TempDir()
+	for name, c := range map[string]struct {
+		config          string // of sub/reeve.yaml, with REPO and OTHERS in it
+		changed, link   string // a file that changes; and a link, as FROM to TO
+		before, trusted bool   // whether the file is there at first; and whether the trust lasts
+	}{
+		"a link to the policy's folder":     {"policy: ./policy", "REPO/rules/p.yaml", "REPO/sub/policy ../rules", true, false},
+		"a link to a folder outside":        {"policy: ./policy", "OTHERS/p.yaml", "REPO/sub/policy OTHERS", true, false},
+		"a new file behind a link":          {"policy: ./policy", "REPO/rules/q.yaml", "REPO/sub/policy ../rules", false, false},
+		"a link on the way":                 {"policy: ./conf/policy", "REPO/rules/policy/p.yaml", "REPO/sub/conf ../rules", true, false},
+		"a link in the folder":              {"tasks: {modules: ./wasm}", "REPO/rules/p.wasm", "REPO/sub/wasm/more ../../rules", true, false},
+		"a link to the policy's file":       {"policy: ./p.yaml", "REPO/rules/p.yaml", "REPO/sub/p.yaml ../rules/p.yaml", true, false},
+		"a link that leads nowhere":         {"policy: ./policy", "REPO/sub/policy/p.yaml", "REPO/sub/policy/a nowhere", true, false},
+		"a folder beside it":                {"policy: ../policy", "REPO/policy/p.yaml", "", true, false},
+		"a folder beside it, later":         {"policy: ../policy", "REPO/policy/p.yaml", "", false, false},
+		"up and down again":                 {"policy: ../sub/../policy", "REPO/policy/p.yaml", "", true, false},
+		"its own folder":                    {"policy: .", "REPO/sub/p.yaml", "", true, false},
+		"the folder above":                  {"policy: ..", "REPO/p.yaml", "", true, false},
+		"a key beside it":                   {"model: {url: 'https://m.example', key: 'file:../key'}", "REPO/key", "", true, false},
+		"a path of the repository":          {"policy: REPO/policy", "REPO/policy/p.yaml", "", true, false},
+		"a link of the machine's, changed":  {"policy: OTHERS/policy", "OTHERS/policy/p.yaml", "", true, true},
+		"what lies deep in a folder around": {"policy: ..", "REPO/node_modules/x/p.yaml", "", true, true},
+		"another folder of the repository":  {"policy: ../policy", "REPO/rules/p.yaml", "", true, true},
+		"what reeve writes beside it":       {"events: {file: ../events.jsonl}\ndata: ../data", "REPO/events.jsonl", "", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			named := strings.NewReplacer("REPO", filepath.ToSlash(repo), "OTHERS", filepath.ToSlash(others))
+			put := func(name, text string) {
+				t.Helper()
+				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				write(t, name, text)
+			}
+			file, changed := filepath.Join(repo, "sub", "reeve.yaml"), filepath.FromSlash(named.Replace(c.changed))
+			put(filepath.Join(repo, ".git", "HEAD"), "ref: refs/heads/main\n")
+			put(filepath.Join(repo, "rules", "a.yaml"), "one")
+			put(file, named.Replace(c.config)+"\n")
+			if from, to, ok := strings.Cut(named.Replace(c.link), " "); ok {
+				if err := os.MkdirAll(filepath.Dir(from), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(to, from); err != nil {
+					t.Skip(err)
+				}
+			}
+			if c.before {
+				put(changed, "one")
+			}
+			trust := &Trust{filepath.Join(t.TempDir(), "trusted")}
+			if err := trust.Add(file); err != nil {
+				t.Fatal(err)
+			}
+			if err := trust.Check(file); err != nil {
+				t.Fatalf("as it was: %v", err)
+			}
+			put(changed, "two")
+			if err := trust.Check(file); (err == nil) != c.trusted {
+				t.Errorf("after the change: %v", err)
+			}
+		})
+	}
+}
+
+// TestTrustAs: what changed while a person read is not trusted.
+func TestTrustAs(t *testing.T) {
+	dir := withPolicyFolder(t)
+	file := filepath.Join(dir, "reeve.yaml")
+	write(t, file, "policy: policy\n")
+	write(t, filepath.Join(dir, "policy", "a.yaml"), "version: 1\ndefault: deny\n")
+	named, err := Named(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust := &Trust{filepath.Join(t.TempDir(), "trusted")}
+	write(t, filepath.Join(dir, "policy", "b.yaml"), "version: 1\ndefault: allow\n")
+	if err := trust.AddAs(file, named); err == nil || trust.Check(file) == nil {
+		t.Errorf("with another policy: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "policy", "b.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.AddAs(file, named); err != nil || trust.Check(file) != nil {
+		t.Errorf("as it was shown: %v", err)
+	}
+}
+
 // TestTrustRest: who names a policy needs no trust of the file's own, and of all else still.
 func TestTrustRest(t *testing.T) {
 	dir := withPolicyFolder(t)

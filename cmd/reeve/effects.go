@@ -316,7 +316,7 @@ func configTrusted(cmd *cobra.Command, a []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := []string{"this configuration rules where it lies, with what it names below its folder, as they are now:"}
+	lines := []string{"this configuration rules where it lies, with what it names from its folder or in its repository, as they are now:"}
 	for _, f := range files {
 		lines = append(lines, f.Hash+"  "+f.Path)
 	}

@@ -19,7 +19,7 @@ func trustCommand() *cobra.Command {
 		Short: "Let the configuration of this folder rule, as it is now",
 		Long: `A reeve.yaml in the present folder may have come with a repository. It rules only once
 you have said so, and only as it was then: when it changes, or a file that it names
-and that lies below its folder, say it again. Where --policy names a policy, that of the file
+from its folder or in its repository, say it again. Where --policy names a policy, that of the file
 may have changed. A file that --config or REEVE_CONFIG names rules without this. Without FILE it is ./reeve.yaml.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, a []string) error {
