@@ -77,9 +77,9 @@ func (c *Config) guarded(started []string) *guardian.Guarded {
 	n.Home, _ = os.UserHomeDir()
 	hazard.KnowHomes(n.Home)
 	if own, err := os.UserConfigDir(); err == nil {
-		// What the user trusts decides which settings rule; a policy of his own would rule
-		// from the moment that somebody makes it.
-		n.Laws = append(n.Laws, filepath.Join(own, "reeve", "trusted"), UserPolicy())
+		// What the user trusts decides which settings rule; a policy of his own, and settings of his own
+		// for hooks and proxies, would rule from the moment that somebody makes them.
+		n.Laws = append(n.Laws, filepath.Join(own, "reeve", "trusted"), filepath.Join(own, "reeve", "reeve.yaml"), UserPolicy())
 	}
 	// A test's program, or one that has reeve as its library, is no program of reeve's.
 	if program, err := os.Executable(); err == nil && strings.HasPrefix(filepath.Base(program), "reeve") && !strings.Contains(filepath.Base(program), ".test") {

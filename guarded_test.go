@@ -1,6 +1,7 @@
 package reeve
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -103,6 +104,23 @@ func TestThreat24DevicesAreNoLaw(t *testing.T) {
 		}
 		if r := c.Tampering(reads(file)); len(r) > 0 {
 			t.Errorf("%s is not read: %v", file, r)
+		}
+	}
+}
+
+// TestOwnSettingsAreGuarded: the user's own settings and policy rule from the moment that they are there.
+func TestOwnSettingsAreGuarded(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	own, err := os.UserConfigDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, denied := range map[string]bool{"reeve.yaml": true, "policy/mine.yaml": true, "trusted": true, "../other/reeve.yaml": false} {
+		a := reads(filepath.Join(own, "reeve", name))
+		a.Resource, a.Canonical = "write_file", "write_file"
+		if got := len((Config{Data: t.TempDir()}).Tampering(a)) > 0; got != denied {
+			t.Errorf("%s is written: denied %v, want %v", name, got, denied)
 		}
 	}
 }
