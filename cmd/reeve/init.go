@@ -23,6 +23,9 @@ func initCommand() *cobra.Command {
 		Long: `Writes DIR/policy/starter.yaml, its test cases, and DIR/reeve.yaml (DIR is the
 present folder unless given). Existing files are never overwritten.
 
+The configuration rules in DIR once you agree, at a terminal or by --yes, as with reeve trust. Where
+DIR/policy held anything before, look at that, and run reeve trust.
+
 The starter policy comes in three strengths:
   coding   for an agent beside a developer: what is grave is denied, little asks
   service  for an agent that works for others, with tools and MCP servers
@@ -74,21 +77,43 @@ It can be added to a policy that is there already.`,
 				return err
 			}
 		}
-		t, err := reeve.UserTrust()
-		if err == nil {
-			err = t.Add(filepath.Join(dir, "reeve.yaml"))
-		}
-		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "reeve: the configuration is written, and does not rule until it is trusted (reeve trust): %v\n", err)
-		}
 		out := cmd.OutOrStdout()
 		fmt.Fprintf(out, "wrote %s and %s\n\n", filepath.Join(dir, "reeve.yaml"), filepath.Join(dir, "policy"))
+		if from != "" {
+			files[filepath.Join("policy", "flow.yaml")] = nil // is written already
+		}
+		if err := trustWritten(cmd, a, filepath.Join(dir, "reeve.yaml"), files); err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "reeve: the configuration is written, and does not rule until it is trusted (reeve trust): %v\n", err)
+		}
 		rules, program := filepath.Join(dir, "policy"), os.Args[0]
 		fmt.Fprintf(out, "  edit    %s\n  check   %s policy check %s\n  test    %s policy test %s\n  run     %s serve --policy %s\n  look    %s console, while it runs\n",
 			filepath.Join(rules, policy.StarterFile), program, rules, program, rules, program, rules, program)
 		return nil
 	}
 	return c
+}
+
+// trustWritten trusts a configuration that was written, once a person has agreed: if all that it names was
+// written with it. What lay there before may have come with a repository, and nobody has looked at it.
+func trustWritten(cmd *cobra.Command, a []string, config string, written map[string][]byte) error {
+	t, err := reeve.UserTrust()
+	if err != nil {
+		return err
+	}
+	named, err := reeve.Named(config)
+	if err != nil {
+		return err
+	}
+	for _, f := range named {
+		name, err := filepath.Rel(filepath.Dir(named[0].Path), f.Path)
+		if _, ours := written[name]; err != nil || !ours {
+			return fmt.Errorf("%s was there before, and would rule with it", printable(f.Path))
+		}
+	}
+	if err := askTerminal(cmd, a, "  the configuration that was written rules where it lies, as it is now\n"); err != nil {
+		return err
+	}
+	return t.AddAs(config, named)
 }
 
 // proposed writes what is proposed for the tools that the agents of a data folder were seen

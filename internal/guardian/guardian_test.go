@@ -154,6 +154,9 @@ reeve restore x.db
 reeve mcp tools approve s t
 reeve mcp tools forget s
 reeve hook uninstall codex
+reeve init
+cd /tmp/x && reeve init --yes
+reeve init --from ./reeve-data --yes .
 reeve hook uninstall
 reeve hook uninstall --managed --yes
 reeve hook install codex --managed --url http://127.0.0.1:1/
@@ -487,6 +490,10 @@ go run ./cmd/reeve approvals approve abc --data /tmp/x
 reeve approvals
 reeve hook
 reeve approvals list
+reeve init --help
+git init reeve
+cd reeve && git init
+bash -c "cd ~/src/reeve && npm init -y"
 reeve approvals show abc
 reeve ledger show --last 3
 reeve ledger verify
