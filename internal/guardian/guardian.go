@@ -545,10 +545,22 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 		return nil
 	}
 	read = read.For(a)
-	e := &examination{g: g, a: a, folders: read.Folders(), files: 256, contents: 256, namesLeft: maxNamesIn, tool: a.Canonical}
+	e := g.examine(a, read)
 	if !e.suspicious() {
 		return nil
 	}
+	e.look(read)
+	return e.found
+}
+
+// examine is the look at one act, before its first step.
+func (g *Guarded) examine(a *act.Action, read *hazard.Reading) *examination {
+	return &examination{g: g, a: a, folders: read.Folders(), files: 256, contents: 256, namesLeft: maxNamesIn, tool: a.Canonical}
+}
+
+// look finds whatever the act reaches for.
+func (e *examination) look(read *hazard.Reading) {
+	a := e.a
 	e.tools(a.Content)
 	tooMany := e.tooMuch // arguments
 	e.watch(read.Watch)
@@ -565,7 +577,6 @@ func (g *Guarded) Tampering(a *act.Action, read *hazard.Reading) []act.Reason {
 		e.tools(plain)
 		e.watch(func(w *hazard.Watch) { hazard.Observe(e.tool, plain, w) })
 	}
-	return e.found
 }
 
 // keeps reports whether the act only keeps texts, in which nothing names what is guarded. A long one
@@ -603,8 +614,8 @@ func visible(leaves []act.Leaf) []act.Leaf {
 }
 
 // suspicious reports whether an act may be about what is guarded: a text names some
-// of it, or is written so that its words are not to be seen in it. All others are
-// let go on, which most are.
+// of it, or a path that may lead there or hold it, or is written so that its words are not to
+// be seen in it. All others are let go on, without a closer look.
 func (e *examination) suspicious() bool {
 	for i := range e.a.Content {
 		text := e.a.Content[i].Text
@@ -617,11 +628,8 @@ func (e *examination) suspicious() bool {
 				return true
 			}
 		}
-		above := strings.Trim(low, "/")
-		for _, p := range e.g.places {
-			if strings.Contains(low, p.parts[len(p.parts)-1]) || strings.Contains(low, "/") && len(above) > 1 && strings.Contains(strings.ToLower(p.file), above) {
-				return true
-			}
+		if slices.ContainsFunc(e.g.places, func(p place) bool { return strings.Contains(low, p.parts[len(p.parts)-1]) }) {
+			return true
 		}
 		if len(text) >= 16 && !strings.ContainsAny(text[:16], " ./:{<\n") {
 			return true // encoded, perhaps
@@ -637,8 +645,8 @@ func (e *examination) suspicious() bool {
 		if !ascii(text) {
 			return true
 		}
-		if e.placed() && (len(text) < 4096 || e.isShell()) {
-			return true // what is relative may lead there
+		if (e.placed() || strings.Contains(text, "/")) && (len(text) < 4096 || e.isShell()) {
+			return true // what is relative may lead there, and so may a folder or a link, of whatever name
 		}
 	}
 	return false
