@@ -1,8 +1,10 @@
 package guardian
 
 import (
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"reeve.example/reeve/internal/hook"
 	"reeve.example/reeve/internal/lazyregexp"
@@ -56,8 +58,12 @@ func (e *examination) goes(text string, changes bool) {
 					continue // a folder of which nothing is known
 				}
 				switch rel := compare(parts, p.parts); {
-				case rel == above && removes && p.kind != program && p.kind != setting && e.belongs(parts) && (len(parts) == len(p.parts)-1 || takesWhole(low, word)):
+				case rel == above && removes && p.kind != program && p.kind != setting && e.belongs(parts) && (len(parts) == len(p.parts)-1 || takesWhole(low, word, removing)):
 					e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())
+				case rel == above && p.kind == secret && e.belongs(parts) && takesWhole(low, word, copiesTree):
+					e.tampers("copy " + p.kind.String() + ", which lies in that folder")
+				case rel == above && p.kind == secret && e.finds(parts, &p):
+					e.tampers("reach for " + p.kind.String())
 				case rel != within:
 				case p.kind == secret:
 					e.tampers("reach for " + p.kind.String())
@@ -69,23 +75,36 @@ func (e *examination) goes(text string, changes bool) {
 	}
 }
 
-// takesWhole reports whether a line of a program takes away, or moves, what a text of it ends with: a path
-// that is written behind the home folder.
-func takesWhole(low, word string) bool {
-	if !strings.HasPrefix(word, "~/") {
-		return false
-	}
+// takesWhole reports whether a line of a program does to a folder what a pattern finds, of which a text of it
+// ends with the path: behind the home folder, or as the first that a call is given.
+func takesWhole(low, word string, does *lazyregexp.Regexp) bool {
+	word = strings.ToLower(word)
+	behindHome := strings.HasPrefix(word, "~/")
 	for line := range strings.FieldsFuncSeq(low, func(r rune) bool { return r == '\n' || r == ';' }) {
-		before, behind, found := strings.Cut(line, strings.ToLower(word[1:]))
-		if found && removing.MatchString(before) && wholeText.MatchString(behind) {
+		before, behind, found := strings.Cut(line, strings.TrimPrefix(word, "~"))
+		if !behindHome {
+			before = before[strings.LastIndexByte(before, ',')+1:]
+		}
+		if found && does.MatchString(before) && wholeText.MatchString(behind) {
 			return true
 		}
 	}
 	return false
 }
 
+// finds reports whether a program's pattern through all folders, such as ~/**/seed, names something that
+// lies in a place.
+func (e *examination) finds(parts []string, p *place) (found bool) {
+	last := parts[max(len(parts)-1, 0):]
+	if !slices.Contains(parts, "**") || !strings.ContainsFunc(last[0], unicode.IsLetter) {
+		return false
+	}
+	e.below(p, func(name string) { found = found || same(last[0], strings.ToLower(path.Base(name))) })
+	return found
+}
+
 // wholeText is what stands behind a text that is no part of a longer path.
-var wholeText = lazyregexp.New("^[\"'`]\\s*[,)]")
+var wholeText = lazyregexp.New("^/?[\"'`]\\s*(?:[,)}]|=>|$)")
 
 // code looks at a program that an interpreter is given: what it names is found
 // whatever the pieces are put together with.
@@ -144,10 +163,12 @@ var (
 	// changing is what programs that change files have in them.
 	changing = lazyregexp.New(`["'][rwab+]*[wa+][rwab+]*["']|write|dump|unlink|remove|rename|replace|rmtree|chmod|truncate|symlink|copy|move|system|exec|spawn|subprocess|popen|append|>|delete|rm\b`)
 	// removing takes whole folders away.
-	removing = lazyregexp.New(`rmtree|remove_dir_all|remove_all|deleterecursively|deletedirectory|directory\.delete|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod|\brename\s*\(|renameto|moveitem|removeitem|fileutils\.m|\bmovedir|renamedir|renamepath|deletetree|\bremovedir|deletedir|::(?:move|delete)\b|["'` + "`" + `]\s*(?:sudo\s+)?(?:mv|rm|rmdir|rsync|shred|chmod)\b`)
-	ending   = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|sigstop|terminate|ptrace|process_vm_|pidfd|\battach|prlimit|setpriority|sched_set|/mem\b|send_signal|\.suspend\b`)
-	printing = lazyregexp.New(`print|echo|puts|console\.|say\b|stdout|write`)
-	finding  = lazyregexp.New(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)
+	removing = lazyregexp.New(`rmtree|remove_dir_all|remove_all|deleterecursively|deletedirectory|directory\.delete|remove-item|move-item|rename-item|removeall|remove_entry|rm_rf|rm_r\b|rmsync|rmdirsync|renamesync|recursive|\.rename|\.move|os\.rename|\bchmod|\b(?:rename|move)\s*(?:\(|["'` + "`" + `$])|renameto|moveitem|removeitem|fileutils\.m|\bmovedir|renamedir|renamepath|deletetree|\bremovedir|deletedir|::(?:move|delete)\b|["'` + "`" + `]\s*(?:sudo\s+)?(?:mv|rm|rmdir|rsync|shred|chmod)\b`)
+	// copiesTree copies them.
+	copiesTree = lazyregexp.New(`copytree|cp_r\b|copy_entry|dircopy|copy_recursive|copydir|\bfs\.cp|cpsync|copyfs|copy_tree|make_archive|adddirectory|addlocalfolder`)
+	ending     = lazyregexp.New(`\bkill\w*\b|sigkill|sigterm|sigstop|terminate|ptrace|process_vm_|pidfd|\battach|prlimit|setpriority|sched_set|/mem\b|send_signal|\.suspend\b`)
+	printing   = lazyregexp.New(`print|echo|puts|console\.|say\b|stdout|write`)
+	finding    = lazyregexp.New(`(?:pidof|pgrep|cmdline|process_iter)[\s\S]*\breeve\b|\breeve\b[\s\S]*(?:pidof|pgrep|cmdline|process_iter)`)
 )
 
 // onlyReads reports whether a program, in lower case, calls nothing but what reads and shows:

@@ -449,6 +449,9 @@ func (e *examination) gathers(c *hazard.Command, name string) {
 			from = []string{v}
 		}
 	default:
+		if from = served(name, words); from != nil {
+			break
+		}
 		if lookers[name] && !printers[name] && name != "ls" && name != "tree" && name != "du" && name != "stat" && name != "cd" {
 			from = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.Contains(w, "**") })
 		}
@@ -470,6 +473,28 @@ func (e *examination) gathers(c *hazard.Command, name string) {
 		}
 	}
 }
+
+// served are the folders that an interpreter's own server gives to whoever asks: one that is named, or the
+// present one. Servers that are programs of their own are looked at as all that is not known.
+func served(name string, words []string) (dirs []string) {
+	switch {
+	case interpreter.MatchString(name) && pythonServes.MatchString(strings.Join(words, " ")):
+		dirs = slices.Concat(values(words, "-d"), values(words, "--directory"))
+	case name == "php" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-S") }):
+		dirs = slices.Concat(values(words, "-t"), values(words, "--docroot"))
+	case name == "ruby" && slices.Contains(words, "-run") && slices.Contains(words, "httpd"):
+		dirs = slices.DeleteFunc(slices.Clone(words[slices.Index(words, "httpd")+1:]), func(w string) bool { return strings.HasPrefix(w, "-") })
+	default:
+		return nil
+	}
+	if len(dirs) == 0 {
+		return []string{"."}
+	}
+	return dirs
+}
+
+// pythonServes are words by which Python serves a folder.
+var pythonServes = lazyregexp.New(`(?:^|\s)-m\s*(?:http\.server|SimpleHTTPServer|pyftpdlib)(?:\s|$)`)
 
 // searched are the folders in which a search looks; none if what it looks for cannot
 // stand in any file but a text of people.
