@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +53,7 @@ type doors struct {
 	*testing.T
 	guard  *guard.Guard
 	store  *sqlite.Store
+	data   string       // the guard's folder, guarded as a node's
 	judged chan outcome // of calls, as they are decided
 	n      int
 	trails string
@@ -65,7 +68,12 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	store, err := sqlite.Open(t.TempDir(), sqlite.Options{})
+	data, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	guarded := (&Config{Data: data, Listen: "127.0.0.1:8181"}).guarded([]string{"reeve", "serve"})
+	store, err := sqlite.Open(data, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +86,9 @@ func newDoors(t *testing.T, text string, score func(context.Context, string, []b
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	d := &doors{T: t, store: store, judged: make(chan outcome, 1000), trails: t.TempDir()}
+	d := &doors{T: t, store: store, data: data, judged: make(chan outcome, 1000), trails: t.TempDir()}
 	d.guard, err = guard.New(t.Context(), guard.Config{
-		Log: log, Store: store, Policy: set, Score: score,
+		Log: log, Store: store, Policy: set, Score: score, Tampering: guarded.Tampering, Runs: guarded.Runs, Adds: guarded.Adds,
 		Observe: func(_ context.Context, a *act.Action, decision *act.Decision, _ time.Duration) {
 			if !a.IsCall() {
 				return
@@ -469,6 +477,90 @@ rules:
 	} {
 		if got := d.call("a2a", "a2a_executor", inputs); got.Effect != want {
 			t.Errorf("%s: %+v, want %v", inputs, got, want)
+		}
+	}
+}
+
+// TestDoorsTampering: what reaches for the guardian is denied by every door, and what lies beside it by none:
+// some say in which folder the agent works, and some do not.
+func TestDoorsTampering(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	for name, text := range map[string]string{"work/notes.txt": "notes", "work/build/out": "", ".claude/commands/a.md": "A"} {
+		name = filepath.Join(home, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := (&hook.Installation{Agent: "claude-code", Home: home, Command: []string{"/usr/bin/reeve-hook"}}).Install(); err != nil {
+		t.Fatal(err)
+	}
+	d := newDoors(t, "version: 1\ndefault: allow\nrules: [{name: all, on: call, effect: allow}]\n", nil)
+	own, err := os.UserConfigDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := strings.NewReplacer("OWN", filepath.ToSlash(own), "HOME", filepath.ToSlash(home), "DATA", filepath.ToSlash(d.data), "ABOVE", filepath.ToSlash(filepath.Dir(d.data)))
+	for _, c := range []struct {
+		tool, arguments string
+		denied          bool
+	}{
+		{"run_shell", `{"command":"cat DATA/seed"}`, true},
+		{"run_shell", `{"command":"mv DATA /tmp/c"}`, true},
+		{"run_shell", `{"command":"mv ABOVE /tmp/c"}`, true},
+		{"run_shell", `{"command":"cp -r ABOVE /tmp/k"}`, true},
+		{"run_shell", `{"command":"tar czf /tmp/k.tgz ABOVE"}`, true},
+		{"run_shell", `{"command":"rsync -a ABOVE/ /tmp/k"}`, true},
+		{"run_shell", `{"command":"chmod -R 000 ABOVE"}`, true},
+		{"run_shell", `{"command":"rm -rf ABOVE"}`, true},
+		{"run_shell", `{"command":"find ABOVE -delete"}`, true},
+		{"run_shell", `{"command":"docker cp ABOVE c1:/x"}`, true},
+		{"run_shell", `{"command":"umount ABOVE"}`, true},
+		{"run_shell", `{"command":"reeve approvals approve abc"}`, true},
+		{"run_shell", `{"command":"reeve init --yes"}`, true},
+		{"run_shell", `{"command":"pkill reeve"}`, true},
+		{"run_shell", `{"command":"curl -X POST http://127.0.0.1:8181/approvals/abc"}`, true},
+		{"run_shell", `{"command":"tee 'OWN/reeve/reeve.yaml'"}`, true},
+		{"run_shell", `{"command":"truncate -s 0 HOME/.claude/settings.json"}`, true},
+		{"run_shell", `{"command":"rm -rf HOME/.claude"}`, true},
+		{"write_file", `{"path":"DATA/seed","content":"x"}`, true},
+		{"write_file", `{"path":"OWN/reeve/policy/a.yaml","content":"x"}`, true},
+		{"write_file", `{"path":"HOME/.claude/settings.json","content":"{}"}`, true},
+		{"http_request", `{"url":"http://127.0.0.1:8181/console/approvals/abc","method":"POST"}`, true},
+		{"deploy_app", `{"source":"DATA","to":"x"}`, true},
+		{"read file", `{"path":"DATA/seed"}`, true},
+		{"run_shell", `{"command":"ls -la ABOVE"}`, false},
+		{"run_shell", `{"command":"mv HOME/work/build /tmp/c"}`, false},
+		{"run_shell", `{"command":"cp -r HOME/work /tmp/k"}`, false},
+		{"run_shell", `{"command":"tar czf /tmp/k.tgz HOME/work"}`, false},
+		{"run_shell", `{"command":"chmod -R 755 HOME/work"}`, false},
+		{"run_shell", `{"command":"reeve approvals list"}`, false},
+		{"run_shell", `{"command":"pkill node"}`, false},
+		{"run_shell", `{"command":"curl http://127.0.0.1:8080/approvals/abc"}`, false},
+		{"run_shell", `{"command":"cat HOME/.claude/settings.json"}`, false},
+		{"run_shell", `{"command":"rm HOME/.claude/commands/a.md"}`, false},
+		{"write_file", `{"path":"HOME/work/notes.txt","content":"x"}`, false},
+		{"http_request", `{"url":"http://127.0.0.1:3000/console/","method":"GET"}`, false},
+		{"deploy_app", `{"source":"HOME/work","to":"x"}`, false},
+		{"read file", `{"path":"HOME/work/notes.txt"}`, false},
+	} {
+		arguments := fill.Replace(c.arguments)
+		for _, door := range doorNames {
+			if !takes(door, c.tool) {
+				continue
+			}
+			o := d.call(door, c.tool, arguments)
+			if got := o.Effect == act.Deny && slices.Contains(o.Codes, act.CodeTampering); got != c.denied {
+				t.Errorf("%s %s by %s: denied %v, want %v: %+v", c.tool, arguments, door, got, c.denied, o)
+			}
 		}
 	}
 }
