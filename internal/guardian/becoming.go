@@ -81,15 +81,15 @@ func (e *examination) becomesAt(parts []string, name string, from []string, c *h
 	case of && e.isAbsent(parts) && !(keepsWhole[name] && (e.onDisk(from, parts, c.Dirs) || !e.makes() && len(from) > 0)):
 		e.tampers("bring about a folder of an agent's settings with what is not known in it (make the folder, and write its files by their names)")
 	case !of && keepsWhole[name] && e.isRoot(parts):
-		e.becomesRoot(parts, from, c)
+		e.becomesRoot(parts, from, name == "ditto" || name == "robocopy" || name == "xcopy" || takesPlace(name, c.Words), c)
 	}
 }
 
 // becomesRoot looks at what a copy of all that a folder holds puts into one in which an agent works: the
-// settings that lie in it.
-func (e *examination) becomesRoot(parts, from []string, c *hazard.Command) {
+// settings that lie in it. whole says that it is no copy of the folder itself.
+func (e *examination) becomesRoot(parts, from []string, whole bool, c *hazard.Command) {
 	for _, f := range from {
-		if !strings.HasSuffix(f, "/.") && !strings.HasSuffix(f, "/") && !strings.HasSuffix(f, "/*") && path.Base(f) != "." {
+		if !whole && !strings.HasSuffix(f, "/.") && !strings.HasSuffix(f, "/") && !strings.HasSuffix(f, "/*") && path.Base(f) != "." {
 			continue // it comes in under its own name
 		}
 		dir := strings.TrimSuffix(f, "*")
@@ -201,8 +201,12 @@ var (
 )
 
 // becomesIn looks at a program that gives files other names, or copies them, and names a folder of settings
-// that is not there: what it puts into its place is not known.
+// that is not there: what it puts into its place is not known. Of a folder or an archive that it copies into
+// another it is looked at what settings lie in it.
 func (e *examination) becomesIn(text, low string) {
+	if copiesTree.MatchString(low) || unpacking.MatchString(low) {
+		e.bringsIn(text, low)
+	}
 	if !placing.MatchString(low) {
 		return
 	}
@@ -217,6 +221,7 @@ func (e *examination) becomesIn(text, low string) {
 }
 
 var (
+	unpacking      = lazyregexp.New(`extractall|\bextract\b|unpack_archive|\bextract(?:to|file|archive)|unzip|untar|tar["')]*\.x\(`)
 	placing        = lazyregexp.New(`\brename|\bmv\b|\bmove|\bcopy|\bcp\b|cp_r|copytree|\bclone|symlink|link\(|extract|unpack|unzip`)
 	settingFolders = lazyregexp.New("[\"'`]((?:[\\w.~-]+/)*(?:\\.claude|\\.codex|\\.gemini|\\.cursor|\\.copilot|\\.opencode|\\.github/(?:hooks|copilot)|\\.opencode/plugins?|\\.amazonq/cli-agents))/?[\"'`]")
 )

@@ -53,6 +53,9 @@ func (e *examination) goes(text string, changes bool) {
 	removes := removing.MatchString(low)
 	for _, word := range words { // the folder may be named behind what lies in it
 		for _, parts := range e.readings(word, dirs) {
+			if removes && takesWhole(low, word, removing) && e.armedBelow(parts) {
+				e.tampers("take away or close a folder in which " + setting.String() + setting.lies())
+			}
 			for _, p := range e.g.places {
 				if !slices.ContainsFunc(parts[:min(len(parts), len(p.parts))], func(part string) bool { return part != "*" }) {
 					continue // a folder of which nothing is known

@@ -546,6 +546,14 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 	git := name == "git"
 	looks := lookers[name] && !copiers[name] && !writesOut(name, words) || git && gitReads(words) || name == "sed" && !inPlace(words) ||
 		name == "find" && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-fprint") || w == "-fls" }) // what it runs is given what it finds
+	recursive := name != "chmod" && name != "chown" && name != "chgrp" && name != "rmdir" && name != "rm" ||
+		slices.ContainsFunc(words, func(w string) bool {
+			return w == "--recursive" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "rR")
+		})
+	ends := enders[name] && recursive && !looks && !(name == "rsync" && !target && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--remove-") }))
+	if (ends && (name != "chmod" || slices.ContainsFunc(words, closes)) || name == "find" && slices.Contains(words, "-delete")) && !target && e.armedBelow(parts) {
+		e.tampers("take away or close a folder in which " + setting.String() + setting.lies())
+	}
 	for _, p := range e.g.places {
 		switch compare(parts, p.parts) {
 		case within:
@@ -576,12 +584,8 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 			if name == "chmod" && slices.ContainsFunc(words, closes) && (p.kind != setting || e.armed(p)) {
 				e.tampers("close a folder in which " + p.kind.String() + p.kind.lies())
 			}
-			recursive := name != "chmod" && name != "chown" && name != "chgrp" && name != "rmdir" && name != "rm" ||
-				slices.ContainsFunc(words, func(w string) bool {
-					return w == "--recursive" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "rR")
-				})
 			switch {
-			case enders[name] && recursive && !looks && !(name == "rsync" && !target && !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--remove-") })):
+			case ends:
 				if p.kind != setting || e.armed(p) {
 					e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())
 				}

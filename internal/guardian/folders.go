@@ -19,6 +19,7 @@ import (
 // what stands in them, is not told by the command.
 func (e *examination) fills(c *hazard.Command, name string) {
 	e.becomes(c, name)
+	e.brings(c, name)
 	switch {
 	case name == "git":
 		e.fillsTree(c)
@@ -187,7 +188,7 @@ func (e *examination) stows(c *hazard.Command) {
 		for _, root := range roots {
 			for _, laid := range slices.Concat(e.laid, e.written) { // into the package, by this act
 				if rel, ok := strings.CutPrefix(laid, strings.ToLower("/"+strings.Join(root, "/"))+"/"); ok {
-					e.fillsIn(into+"/"+rel, c)
+					e.fillsIn(into+"/"+rel, laid, c)
 				}
 			}
 			dir := filepath.FromSlash("/" + strings.Join(root, "/"))
@@ -212,7 +213,7 @@ func (e *examination) stows(c *hazard.Command) {
 					if dotted, ok := strings.CutPrefix(one, "dot-"); ok {
 						one = "." + dotted
 					}
-					e.fillsIn(into+"/"+one, c)
+					e.fillsIn(into+"/"+one, name, c)
 				}
 				return nil
 			})
@@ -227,10 +228,11 @@ func (e *examination) stows(c *hazard.Command) {
 	}
 }
 
-// fillsIn looks at a path at which a command puts a file.
-func (e *examination) fillsIn(at string, c *hazard.Command) {
+// fillsIn looks at a path at which a command puts a file, or a link to it.
+func (e *examination) fillsIn(at, file string, c *hazard.Command) {
 	for _, parts := range e.readings(at, c.Dirs) {
 		e.filled(parts)
+		e.setting(parts, e.textOf(file, nil))
 	}
 }
 
@@ -384,10 +386,7 @@ func copied(name string, words, into []string) []string {
 	if len(into) == 0 && len(from) > 1 {
 		into, from = from[len(from)-1:], from[:len(from)-1]
 	}
-	// What is copied takes the place of the last word itself, and does not go into it.
-	instead := slices.ContainsFunc(words, func(w string) bool {
-		return w == "--no-target-directory" || w == "--no-dereference" && name == "ln" || w == "--exchange" || len(w) > 1 && w[0] == '-' && w[1] != '-' && (strings.Contains(w, "T") || name == "ln" && strings.ContainsAny(w, "nh") || name == "mv" && strings.Contains(w, "h"))
-	}) && (name == "cp" || name == "mv" || name == "ln" || name == "install")
+	instead := takesPlace(name, words)
 	var list []string
 	for _, dir := range into {
 		for _, f := range from {
@@ -402,6 +401,13 @@ func copied(name string, words, into []string) []string {
 		}
 	}
 	return list
+}
+
+// takesPlace reports whether what is copied takes the place of the last word itself, and does not go into it.
+func takesPlace(name string, words []string) bool {
+	return (name == "cp" || name == "mv" || name == "ln" || name == "install") && slices.ContainsFunc(words, func(w string) bool {
+		return w == "--no-target-directory" || w == "--no-dereference" && name == "ln" || w == "--exchange" || isShortOption(w) && (strings.Contains(w, "T") || name == "ln" && strings.ContainsAny(w, "nh") || name == "mv" && strings.Contains(w, "h"))
+	})
 }
 
 // gathers looks at a command that reads all that is below a folder.

@@ -504,6 +504,8 @@ type examination struct {
 	set                  map[string]string      // variables that the act sets
 	sourcesRead          []string               // files of programs
 	sourceBytes          int
+	unpackedFiles        []string // archives that were looked into, and into which folders they go
+	unpackedBytes        int
 }
 
 // cwd is the folder that the agent works in, as its hook says; empty if it does not. The act itself

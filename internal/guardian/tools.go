@@ -67,6 +67,9 @@ func (e *examination) onFile(text string, edit *edit, reads bool) {
 				}
 			}
 		}
+		if !reads && (edit.deletes || e.named(movers)) && e.armedBelow(parts) {
+			e.tampers("take away a folder in which " + setting.String() + setting.lies())
+		}
 		if !reads {
 			e.setting(parts, edit.after)
 		}
