@@ -24,7 +24,12 @@ func (e *examination) brings(c *hazard.Command, name string) {
 		return
 	}
 	words, dirs := c.Words, c.Dirs
-	named, takes := broughtBy(name, words, c.Stdin)
+	named, takes := broughtBy(name, words)
+	for _, file := range values(words, "--pathspec-from-file") {
+		for _, text := range append(e.readFiles(file, dirs), c.Stdin) {
+			named = append(named, strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == 0 })...)
+		}
+	}
 	for _, word := range named {
 		switch {
 		case takes == takesAway && slices.ContainsFunc(e.readings(word, dirs), e.armedBelow):
@@ -56,7 +61,7 @@ const (
 )
 
 // broughtBy are the files and folders that a command takes out of where they are kept, and what it does.
-func broughtBy(name string, words []string, stdin string) (named []string, takes taking) {
+func broughtBy(name string, words []string) (named []string, takes taking) {
 	if name == "git" {
 		name, words = gitCommand(words)
 	}
@@ -69,12 +74,12 @@ func broughtBy(name string, words []string, stdin string) (named []string, takes
 		if i := slices.Index(words, "--"); i >= 0 {
 			plain = words[i+1:]
 		}
-		return append(plain, pathspecs(words, stdin)...), comesOut
+		return plain, comesOut
 	case "git restore":
 		if has("--staged", "-S") && !has("--worktree", "-W") {
 			return nil, 0
 		}
-		return append(plain, pathspecs(words, stdin)...), comesOut
+		return plain, comesOut
 	case "hg":
 		if !slices.Contains(plain, "revert") && !slices.Contains(plain, "rv") {
 			return nil, 0
@@ -87,7 +92,7 @@ func broughtBy(name string, words []string, stdin string) (named []string, takes
 		return plain, comesOut
 	case "git archive":
 		return plain, goesOn
-	case "git rm":
+	case "git rm", "git clean":
 		if has("--cached") {
 			return nil, 0
 		}
@@ -110,14 +115,6 @@ func broughtBy(name string, words []string, stdin string) (named []string, takes
 		named = append(named, w)
 	}
 	return named, comesOut
-}
-
-// pathspecs are the paths that git is told in a file, or on its standard input.
-func pathspecs(words []string, stdin string) []string {
-	if slices.Contains(values(words, "--pathspec-from-file"), "-") {
-		return strings.FieldsFunc(stdin, func(r rune) bool { return r == '\n' || r == 0 })
-	}
-	return nil
 }
 
 // unpackers are programs that take files out of an archive.

@@ -35,6 +35,8 @@ git -C . checkout evil -- .claude
 git -C .claude checkout evil -- .
 cd .claude && git checkout evil -- .
 echo .claude | git checkout evil --pathspec-from-file=-
+git checkout evil --pathspec-from-file=list
+git clean -fdx .claude
 git restore --source=evil .claude
 git restore -s evil -- .claude
 git restore --source=evil --staged --worktree .claude
@@ -141,6 +143,8 @@ git rm -r --cached .claude
 git rm -r src
 git mv src lib
 git clean -fd
+git clean -fdx out
+git checkout main --pathspec-from-file=src/main.go
 hg revert src
 jj restore src
 cp -rT src out
@@ -196,6 +200,7 @@ func TestBringing(t *testing.T) {
 	for name, text := range map[string]string{
 		"evd/.claude/settings.json": off, "good/.claude/settings.json": string(armed), "src/main.go": "package main", ".claude/commands/a.md": "A", "out/x": "", "sub/x": "",
 		".github/workflows/ci.yml": "on: push",
+		"list":                     "src\n.claude\n",
 		"ev.tar":                   tarOf(t, ".claude/settings.json", off, "src/main.go", "x"),
 		"ev.tgz":                   gzipped(t, tarOf(t, "./src/main.go", strings.Repeat("x", 1<<20), "./.claude/settings.json", off)),
 		"deep.tar":                 tarOf(t, "a/.claude/settings.json", off, "a/src/main.go", "x"),

@@ -589,7 +589,7 @@ func (e *examination) path(name string, parts []string, target bool, words []str
 				if p.kind != setting || e.armed(p) {
 					e.tampers("take away or close a folder in which " + p.kind.String() + p.kind.lies())
 				}
-			case p.kind == secret && copiers[name] && name != "cat" && name != "ln" && len(words) > 1:
+			case p.kind == secret && copiers[name] && name != "cat" && name != "ln" && len(words) > 1 && !((name == "tar" || name == "7z") && e.isOpen(parts) && len(filled(name, words)) > 0):
 				e.tampersBut("copy "+p.kind.String()+", which lies in that folder", "Name the folders that are to be copied.")
 			}
 		}

@@ -267,15 +267,19 @@ func configured(words []string, setting string) (list []string) {
 	return list
 }
 
+// isOpen reports whether a folder is the one that the agent works in, or the one that all throw things into:
+// they are filled by honest work all day, even where somebody tries reeve out in them.
+func (e *examination) isOpen(parts []string) bool {
+	return strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()) || len(parts) == 1 && parts[0] == "tmp"
+}
+
 // filled looks at a path below which anything may be after a command.
 func (e *examination) filled(parts []string) {
 	if e.far {
 		return
 	}
 	const apart = "put files that are not known into a folder in which "
-	// The folder that the agent works in, and the one that all throw things into, are
-	// filled by honest work all day, even where somebody tries reeve out in them.
-	open := strings.EqualFold("/"+strings.Join(parts, "/"), e.cwd()) || len(parts) == 1 && parts[0] == "tmp"
+	open := e.isOpen(parts)
 	for _, p := range e.g.places {
 		rel := compare(parts, p.parts)
 		if rel == above && (open || p.kind == setting && !e.armed(p) || p.kind == program && len(p.parts) > len(parts)+1) {

@@ -199,4 +199,12 @@ mount -t tmpfs none /mnt/ram
 			t.Errorf("is denied: %s", line)
 		}
 	}
+	inTemp := New(Node{Home: "/home/ada", Data: "/tmp/n1/data"})
+	for line, want := range map[string]bool{
+		"tar xzf node.tar.gz -C /tmp": false, "7z x node.7z -o/tmp": false, "tar czf x.tgz -C /tmp .": true, "tar xzf x.tgz -C /tmp/n1": true,
+	} {
+		if got := len(inTemp.Tampering(call("", "shell", "command", line), nil)) > 0; got != want {
+			t.Errorf("%s: denied %v, want %v", line, got, want)
+		}
+	}
 }
