@@ -101,9 +101,9 @@ func TestTrustOrganizations(t *testing.T) {
 	}
 }
 
-// TestTrustNamedElsewhere: what a configuration names is trusted with it also where a link, or a way up,
+// TestThreat24NamedElsewhere: what a configuration names is trusted with it also where a link, or a way up,
 // leads to it, and wherever in its repository it lies. What is the machine's own is not.
-func TestTrustNamedElsewhere(t *testing.T) {
+func TestThreat24NamedElsewhere(t *testing.T) {
 	others := t.TempDir()
 	for name, c := range map[string]struct {
 		config          string // of sub/reeve.yaml, with REPO and OTHERS in it

@@ -25,8 +25,8 @@ func askFirst(root *cobra.Command) {
 			panic("reeve: there is no command " + path)
 		}
 		c.Flags().Bool("yes", false, "do not ask whether it is meant: for scripts of the node's owner")
-		if strings.HasPrefix(path, "approvals ") || path == "init" {
-			continue // they ask once they have shown what is answered, or written what is trusted
+		if strings.HasPrefix(path, "approvals ") {
+			continue // they ask once they have shown what is answered
 		}
 		effect, run := effects[path], c.RunE
 		if effect == nil {

@@ -23,8 +23,8 @@ func initCommand() *cobra.Command {
 		Long: `Writes DIR/policy/starter.yaml, its test cases, and DIR/reeve.yaml (DIR is the
 present folder unless given). Existing files are never overwritten.
 
-The configuration rules in DIR once you agree, at a terminal or by --yes, as with reeve trust. Where
-DIR/policy held anything before, look at that, and run reeve trust.
+The configuration is trusted as it was written, and rules in DIR. Where DIR/policy held anything
+before, it is not: look at that, and run reeve trust.
 
 The starter policy comes in three strengths:
   coding   for an agent beside a developer: what is grave is denied, little asks
@@ -82,7 +82,7 @@ It can be added to a policy that is there already.`,
 		if from != "" {
 			files[filepath.Join("policy", "flow.yaml")] = nil // is written already
 		}
-		if err := trustWritten(cmd, a, filepath.Join(dir, "reeve.yaml"), files); err != nil {
+		if err := trustWritten(filepath.Join(dir, "reeve.yaml"), files); err != nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "reeve: the configuration is written, and does not rule until it is trusted (reeve trust): %v\n", err)
 		}
 		rules, program := filepath.Join(dir, "policy"), os.Args[0]
@@ -93,9 +93,9 @@ It can be added to a policy that is there already.`,
 	return c
 }
 
-// trustWritten trusts a configuration that was written, once a person has agreed: if all that it names was
-// written with it. What lay there before may have come with a repository, and nobody has looked at it.
-func trustWritten(cmd *cobra.Command, a []string, config string, written map[string][]byte) error {
+// trustWritten trusts a configuration that was written, if all that it names was written with it. What lay
+// there before may have come with a repository, and nobody has looked at it.
+func trustWritten(config string, written map[string][]byte) error {
 	t, err := reeve.UserTrust()
 	if err != nil {
 		return err
@@ -109,9 +109,6 @@ func trustWritten(cmd *cobra.Command, a []string, config string, written map[str
 		if _, ours := written[name]; err != nil || !ours {
 			return fmt.Errorf("%s was there before, and would rule with it", printable(f.Path))
 		}
-	}
-	if err := askTerminal(cmd, a, "  the configuration that was written rules where it lies, as it is now\n"); err != nil {
-		return err
 	}
 	return t.AddAs(config, named)
 }

@@ -72,7 +72,7 @@ func (e *examination) decides(c *hazard.Command, name string) {
 		behind := make([]bool, len(words)+1)
 		some := false
 		for i, w := range words {
-			behind[i+1] = e.isReeve(w, c.Dirs)
+			behind[i+1] = name != "git" && e.isReeve(w, c.Dirs) // in git -C reeve init it is a folder
 			some = some || behind[i+1]
 		}
 		if begins = func(i int) bool { return behind[i] }; !some {

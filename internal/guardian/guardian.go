@@ -42,7 +42,7 @@ var Deciding = []string{
 	"hook install", "hook uninstall", "mcp install", "mcp tools approve", "mcp tools forget", "mcp tools refuse",
 	"pins agree", "pins forget", "pins refuse",
 	"habits forget", "habits freeze", "habits incident", "habits rebuild", "habits thaw", "sessions clear",
-	"trust", "init", "console",
+	"trust", "console",
 }
 
 // DecidingFlags are subcommands that decide with one flag, and only tell without it.
@@ -50,7 +50,7 @@ var DecidingFlags = map[string]string{"backup": "passphrase", "why": "allow"}
 
 // personal are those of them that change something of the user's own, whatever
 // data folder they name.
-var personal = []string{"hook install", "hook uninstall", "mcp install", "trust", "init"}
+var personal = []string{"hook install", "hook uninstall", "mcp install", "trust"}
 
 // Node is what a node has to guard.
 type Node struct {

@@ -154,9 +154,6 @@ reeve restore x.db
 reeve mcp tools approve s t
 reeve mcp tools forget s
 reeve hook uninstall codex
-reeve init
-cd /tmp/x && reeve init --yes
-reeve init --from ./reeve-data --yes .
 reeve hook uninstall
 reeve hook uninstall --managed --yes
 reeve hook install codex --managed --url http://127.0.0.1:1/
@@ -490,6 +487,7 @@ go run ./cmd/reeve approvals approve abc --data /tmp/x
 reeve approvals
 reeve hook
 reeve approvals list
+reeve init
 reeve init --help
 git init reeve
 cd reeve && git init
@@ -509,6 +507,7 @@ reeve approvals approve --help
 reeve approvals approve abc --help
 go build -trimpath -o bin/reeve ./cmd/reeve
 git add cmd/reeve internal/approvals approve.go
+git -C reeve init
 docker build --pull --no-cache --force-rm --rm --quiet --squash --compress --progress plain --platform linux/amd64 -t reeve .
 script -q log.txt reeve approvals list
 valgrind reeve ledger verify --data /tmp/other
