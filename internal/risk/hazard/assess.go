@@ -634,6 +634,7 @@ func (c *call) joinArguments() {
 // starts programs may call them as it likes. Where the list is called what arguments are, it is a command;
 // else only what is grave counts, since most lists beside a word are something else.
 func (c *call) joinByForm() {
+	var lists map[string]*listBeside // by the places beside which they stand, once they are asked for
 	for i := range c.leaves[:min(len(c.leaves), maxWords)] {
 		l := &c.leaves[i]
 		text := strings.TrimSpace(l.Text)
@@ -641,24 +642,45 @@ func (c *call) joinByForm() {
 		if l.skip || l.words != nil || isDigits(index) || l.role == roleContent || l.role == roleCommand && argumentLists[ownName(l)] || len(text) > 255 || strings.ContainsAny(text, " \n;|&") || !programs()[baseName(text)] {
 			continue
 		}
-		var words []string
-		list, called := "", ""
-		for j := range c.leaves {
-			m := &c.leaves[j]
-			at, n := splitPointer(m.place)
-			above, name := splitPointer(at)
-			if !isDigits(n) || above != parent || list != "" && at != list || len(words) == maxWords {
-				continue
-			}
-			list, called = at, strings.ToLower(name)
-			words = append(words, m.Text)
+		if lists == nil {
+			lists = c.firstLists()
 		}
-		asArguments := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.ContainsAny(w, "/~ ") })
-		if words == nil || len(c.byForm) == maxByForm || !argumentLists[called] && !asArguments {
+		list := lists[parent]
+		if list == nil || len(c.byForm) == maxByForm {
 			continue
 		}
-		c.byForm = append(c.byForm, formed{l.Pointer, len(l.Text), append([]string{text}, words...), argumentLists[called]})
+		named := argumentLists[list.name]
+		if named || slices.ContainsFunc(list.words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.ContainsAny(w, "/~ ") }) {
+			c.byForm = append(c.byForm, formed{l.Pointer, len(l.Text), append([]string{text}, list.words...), named})
+		}
 	}
+}
+
+// listBeside is a list of texts: where it stands, what it is called, and its members.
+type listBeside struct {
+	at, name string
+	words    []string
+}
+
+// firstLists are the first lists of texts in each object of a call, by where that stands.
+func (c *call) firstLists() map[string]*listBeside {
+	lists := map[string]*listBeside{}
+	for i := range c.leaves {
+		at, n := splitPointer(c.leaves[i].place)
+		if !isDigits(n) {
+			continue
+		}
+		above, name := splitPointer(at)
+		list := lists[above]
+		if list == nil {
+			list = &listBeside{at: at, name: strings.ToLower(name)}
+			lists[above] = list
+		}
+		if list.at == at && len(list.words) < maxWords {
+			list.words = append(list.words, c.leaves[i].Text)
+		}
+	}
+	return lists
 }
 
 // formed is a command that a program and a list beside it make, and whether the list is called what

@@ -174,6 +174,32 @@ func TestListsAreLinear(t *testing.T) {
 	}
 }
 
+// TestArgumentsAreLinear: a call with many arguments costs what they cost, one by one, whatever they hold.
+func TestArgumentsAreLinear(t *testing.T) {
+	for _, tool := range []string{"tool", "write_file", "execute_command"} {
+		for _, text := range []string{"b", "ls", "path/to/x", "https://a.example", "password=xK9qqLmZ"} {
+			for _, form := range []string{"/arguments/%d", "/arguments/command%d", "/arguments/file%d/path", "/arguments/edits/%d/new"} {
+				linear.Check(t, tool+" "+form+" "+text, 2500, func(n int) func() {
+					a := &act.Action{Kind: act.ToolCall, Resource: tool, Canonical: tool}
+					for i := range n {
+						pointer := fmt.Sprintf(form, i)
+						name := strings.Split(pointer, "/")[2]
+						a.Content = append(a.Content, act.Leaf{Pointer: pointer, Arg: name, Text: text})
+						a.Arguments = append(a.Arguments, act.Argument{Name: name, Pointer: "/arguments/" + name, Value: []byte(`"x"`)})
+					}
+					return func() {
+						r := Read(a)
+						r.Assess(Default())
+						r.Written()
+						r.Parts()
+						r.Shown()
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestThreat10Stack: no text, whatever it is taken for, takes more stack than a small part of what ends the process: a
 // stack that has no room left cannot be recovered from.
 func TestThreat10Stack(t *testing.T) {
