@@ -296,15 +296,22 @@ func writesOut(name string, args []string) bool {
 }
 
 func flag(words []string, name string) (string, bool) {
-	for i, w := range words {
-		if v, ok := strings.CutPrefix(w, name+"="); ok {
-			return v, true
-		}
-		if w == name && i+1 < len(words) {
-			return words[i+1], true
-		}
+	if all := flags(words, name); all != nil {
+		return all[0], true
 	}
 	return "", false
+}
+
+// flags are all values of a flag.
+func flags(words []string, name string) (values []string) {
+	for i, w := range words {
+		if v, ok := strings.CutPrefix(w, name+"="); ok {
+			values = append(values, v)
+		} else if w == name && i+1 < len(words) {
+			values = append(values, words[i+1])
+		}
+	}
+	return values
 }
 
 // madeLinks notes a link that is made, by which what comes later in the act may go.

@@ -228,14 +228,18 @@ func (e *examination) addresses(which string, words []string, c *hazard.Command)
 	if slices.Contains(personal, which) {
 		return !e.otherHome
 	}
-	data, said := flag(words, "--data")
-	if !said {
-		if _, said = flag(words, "--database"); said {
-			return false // a database that is another's, or needs its password
-		}
+	named := append(flags(words, "--data"), flags(words, "--database")...)
+	beside := slices.ContainsFunc([]string{"--config", "--server", "--key", "--ledger-seed"}, func(f string) bool { return flags(words, f) != nil })
+	switch {
+	case len(named) == 0 && !beside:
 		return !e.otherData
+	case len(named) != 1 || beside: // which of them counts is not told apart
+		return true
 	}
-	return e.isData(data, c.Dirs)
+	if strings.HasPrefix(named[0], "postgres") {
+		return false // a database that is another's, or needs its password
+	}
+	return e.isData(strings.TrimPrefix(named[0], "sqlite:"), c.Dirs)
 }
 
 // isData reports whether a word names the data folder of the node that guards, or

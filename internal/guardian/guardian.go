@@ -308,9 +308,6 @@ var namedClass = lazyregexp.New(`\[[!^]?\]?[^\]]*\[[:.=][^\]]*[:.=]\](?:\[[:.=][
 // unknownParts are what a shell puts in where a path is known only when it runs.
 var unknownParts = lazyregexp.New(`\$\{[^}]*\}|\$\([^)]*\)|\$\w+|\{[^}]*\}|` + "`[^`]*`")
 
-// ownProcess is a path by way of the folders of the process that reads it.
-var ownProcess = lazyregexp.New(`^/+proc/+(?:self|thread-self)/+(root|cwd)(?:/+(.*))?$`)
-
 // link is a link that an act makes: what lies below to is what lies below from.
 type link struct{ from, to []string }
 
@@ -325,9 +322,12 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 	}
 	word = ofURL(word)
 	word = strings.ReplaceAll(word, `\`, "/")
-	if m := ownProcess.FindStringSubmatch(word); m != nil { // before "..", which leads up from there
-		if word = "/" + m[2]; m[1] == "cwd" {
-			word = "./" + m[2]
+	// Through a process's root: as it stands, since it may be the node's, and as where it leads. Both before and
+	// after "..", which leads up from there.
+	var through [][]string
+	for _, way := range []string{word, clean(word)} {
+		if direct := hazard.Direct(way); direct != way {
+			through = append(through, e.readings(direct, dirs)...)
 		}
 	}
 	var found [][]string
@@ -368,7 +368,7 @@ func (e *examination) readings(word string, dirs []string) [][]string {
 	}
 	if strings.HasPrefix(expanded, "/") || len(expanded) > 2 && expanded[1] == ':' {
 		add(expanded)
-		return found
+		return append(found, through...)
 	}
 	if len(dirs) == 0 {
 		dirs = []string{""}

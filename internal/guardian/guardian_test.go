@@ -101,6 +101,19 @@ nix run reeve -- approvals approve abc
 nix run nixpkgs#guardian -- approvals approve abc
 go run ./cmd/reeve approvals approve abc
 some-runner --of reeve reeve keys revoke ada
+reeve approvals approve abc --data /tmp/x --data HOME/.config/reeve/data
+reeve approvals approve abc --data /tmp/x --database sqlite:HOME/.config/reeve/data
+reeve approvals approve abc --database sqlite:HOME/.config/reeve/data
+reeve approvals approve abc --data /tmp/x --server http://127.0.0.1:1 --key file:k
+reeve approvals approve abc --data /tmp/x --config c.yaml --yes
+reeve keys --data /tmp/x create eve --role admin --config c.yaml
+cat /proc/1/root/HOME/.config/reeve/data/seed
+cat /proc/$$/root/HOME/.config/reeve/data/seed
+cat /proc/*/root/HOME/.config/reeve/data/seed
+cat /proc/self/./root/HOME/.config/reeve/data/seed
+cat /proc/self/task/1/root/HOME/.config/reeve/data/seed
+cd ~ && cat /proc/$PPID/cwd/.config/reeve/data/seed
+curl --unix-socket /proc/1/root/HOME/.config/reeve/data/reeve.sock http://x/approvals
 sh -c 'reeve approvals approve abc'
 bash -c "bash -c 'reeve approvals approve abc'"
 eval "reeve approvals approve abc"

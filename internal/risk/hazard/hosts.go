@@ -248,6 +248,9 @@ type host struct {
 	user                            bool
 }
 
+// longestHost is how many bytes a host's name has at most (RFC 1035, section 2.3.4).
+const longestHost = 253
+
 func hostOf(raw string) host {
 	var h host
 	s := strings.TrimSpace(raw)
@@ -315,6 +318,9 @@ func hostOf(raw string) host {
 	}
 	if addr, ok := looseIPv4(h.name); ok {
 		h.addr, h.disguised = addr, true
+		return h
+	}
+	if len(h.name) > longestHost {
 		return h
 	}
 	// 127.0.0.1.nip.io and the like

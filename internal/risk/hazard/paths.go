@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/risk/hazard/effects"
 )
 
@@ -222,6 +223,24 @@ type pathForm struct {
 	odd     bool   // forms that nobody writes: "....//", "..;/", a NUL
 }
 
+// throughProcess is a path that leads through a process's root or working folder, whichever process that is.
+var throughProcess = lazyregexp.New(`^/+proc/+(?:\./+)*[^/]+/+(?:(?:\.|task/+[^/]+)/+)*(root|cwd)(?:/+(.*))?$`)
+
+// Direct is a path through a process's root (/proc/1/root/etc, /proc/$$/root/etc) as where it leads, and one through
+// its working folder as one in the present folder. It leaves others as they are.
+func Direct(path string) string {
+	for range 4 { // one may lead through another
+		m := throughProcess.FindStringSubmatch(path)
+		if m == nil {
+			break
+		}
+		if path = "/" + m[2]; m[1] == "cwd" {
+			path = "./" + m[2]
+		}
+	}
+	return path
+}
+
 // normalPath undoes encodings (as a careless server would, several times),
 // backslashes and dots.
 func normalPath(s string) pathForm {
@@ -262,7 +281,7 @@ func normalPath(s string) pathForm {
 	for strings.Contains(s, "//") && !strings.HasPrefix(s, "//") {
 		s = strings.ReplaceAll(s, "//", "/")
 	}
-	s = homed(s)
+	s = homed(Direct(s))
 	absolute := strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~")
 	out := make([]string, 0, strings.Count(s, "/")+1)
 	for part := range strings.SplitSeq(s, "/") {
