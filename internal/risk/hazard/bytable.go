@@ -359,16 +359,25 @@ func (c *invocation) takesCode() {
 	}
 }
 
+// scriptRunners are programs that run a script or a project by its address, and the words that may stand before
+// that: what stands behind it is for the script.
+var scriptRunners = map[string]string{
+	"jbang": "run app install trust add alias catalog init edit build export", "scala-cli": "run shell repl compile test package", "scala": "run shell repl compile test package",
+	"groovy": "", "dotnet-script": "", "wasmtime": "run compile", "wasmer": "run", "nextflow": "run pull launch", "mlflow": "run", "cwltool": "",
+}
+
 // taken are the words of a command that may say what it takes: all but those of the program that it
 // then runs, to which an address is what it works on (npx wait-on https://…).
 func (c *invocation) taken() []flow {
-	begun, some := listed("npx bunx pnpx uvx dlx", c.name), packageRunners[c.name] || listed("pipx bundle", c.name)
+	before, script := scriptRunners[c.name]
+	begun, some := script || listed("npx bunx pnpx uvx dlx", c.name), packageRunners[c.name] || listed("pipx bundle", c.name)
 	for i, a := range c.args {
 		t := a.text
 		switch {
 		case strings.HasPrefix(t, "-"):
 		case some && !begun && listed("dlx exec x run runpip", t):
 			begun = true
+		case script && listed(before, t):
 		case !begun && some:
 			some = false // another verb, behind which all words are names of what is taken
 		case begun && (i == 0 || !mayTakeNext(c.args[i-1].text)):

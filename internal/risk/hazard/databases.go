@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"fmt"
 	"strings"
 
 	"reeve.example/reeve/internal/lazyregexp"
@@ -171,7 +172,7 @@ func (c *invocation) database() flow {
 		}
 	}
 	for _, order := range []string{".shell ", ".system "} {
-		if _, rest, ok := strings.Cut(c.in.text, order); ok && c.name == "sqlite3" {
+		if _, rest, ok := strings.Cut(c.in.text, order); ok && (c.name == "sqlite3" || c.name == "duckdb") {
 			c.inside(rest)
 		}
 	}
@@ -191,6 +192,9 @@ func (c *invocation) database() flow {
 		if f, ok := c.getFile(options[o].text); ok && isSQL(f.text) {
 			c.sql(f.text, c.at)
 		}
+	}
+	if c.name == "duckdb" {
+		c.extended(append(plainWords(c.args), c.in.text))
 	}
 	if c.name == "sqlite3" {
 		if len(rest) > 0 && restores.MatchString(c.joined(rest[1:]).text+"\n"+c.in.text) {
@@ -213,6 +217,30 @@ func (c *invocation) database() flow {
 		}
 	}
 	return flow{taint: c.in.taint | held}
+}
+
+// extended judges the extensions that queries of DuckDB take from an address, and the commands that one of them,
+// shellfs, runs: a file whose name ends, or begins, with |.
+func (c *invocation) extended(queries []string) {
+	for _, query := range queries {
+		verb := ""
+		for _, t := range lexSQL(query) {
+			switch {
+			case t.kind == ';':
+				verb = ""
+			case t.kind != 's':
+				if verb == "" && listed("force install load", t.text) {
+					verb = "install"
+				} else if verb == "" {
+					verb = t.text
+				}
+			case verb == "install" && sourceIn(t.text) != "" && c.table.foreignTo(sourceIn(t.text), true):
+				c.reportSaying("code.foreign", 0, c.at, fmt.Sprintf("%.40q takes an extension from %.100q, of whom nothing is known.", c.name, t.text))
+			case strings.HasSuffix(strings.TrimSpace(t.text), "|") || strings.HasPrefix(strings.TrimSpace(t.text), "| "):
+				c.inside(strings.Trim(t.text, "| "))
+			}
+		}
+	}
 }
 
 // filesOfQueries judges the files that queries of sqlite3 read and write by where they lie, since they lie on this

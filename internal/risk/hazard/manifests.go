@@ -230,29 +230,61 @@ func (a *assessor) packagesFrom(file, text string, at span) {
 // extension, a package of a repository. short says that owner/name is one.
 func (c *invocation) takesTool(short bool) {
 	for _, a := range c.taken() {
-		word := a.text
-		if word == "--" {
+		if a.text == "--" {
 			return
 		}
-		if name, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(name, "-") {
-			word = value
+		word := sourceIn(a.text)
+		if word == "" && short && !c.liesHere(a.text) {
+			word = repositoryIn(a.text)
 		}
-		if i := strings.Index(word, "://"); i >= 0 { // name@https://…
-			for i > 0 && (isLetter(word[i-1]) || word[i-1] == '+') {
-				i--
-			}
-			word = word[i:]
-		} else if form, _, ok := strings.Cut(word, ":"); !(ok && shortForms[form] != "" || strings.HasPrefix(word, "git@")) {
-			if !short || !ownersName.MatchString(word) {
-				continue
-			}
-			word = "github:" + word
+		if alias, owner, ok := strings.Cut(a.text, "@"); ok && alias != "" && word == "" && c.name == "jbang" && ownersName.MatchString(owner+"/jbang-catalog") {
+			word = "github:" + owner + "/jbang-catalog"
 		}
-		if c.table.foreignTo(word, true) {
+		if word != "" && c.table.foreignTo(word, true) {
 			c.reportSaying("code.foreign", 0, c.at, fmt.Sprintf("%.40q takes a program from %.100q, of whom nothing is known.", c.name, word))
 			return
 		}
 	}
+}
+
+// liesHere reports whether a word names a file that the disk has, or by its end one of a project.
+func (c *invocation) liesHere(word string) bool {
+	end := strings.ToLower(path.Ext(word))
+	return (fileEnds[strings.TrimPrefix(end, ".")] || codeEnds[end]) && !strings.Contains(word, "@") || c.missing != nil && !c.missing(word)
+}
+
+// sourceIn is the source of a program that a word names as one, however that is written: name@https://…,
+// --from=git+https://…, gh:owner/name, git@host:path, github.com/owner/name. It is empty where there is none.
+func sourceIn(word string) string {
+	if name, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(name, "-") {
+		word = value
+	}
+	if i := strings.Index(word, "://"); i >= 0 {
+		for i > 0 && (isLetter(word[i-1]) || word[i-1] == '+') {
+			i--
+		}
+		return word[i:]
+	}
+	host, rest, under := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "git::"), "www."), "/")
+	form, _, named := strings.Cut(word, ":")
+	if named && shortForms[form] != "" || strings.HasPrefix(word, "git@") || under && forges[host] && rest != "" {
+		return word
+	}
+	return ""
+}
+
+// repositoryIn is the repository at GitHub that owner/name means, of whatever version, or name@owner/repository;
+// empty where a word names none.
+func repositoryIn(word string) string {
+	if name, behind, ok := strings.Cut(word, "@"); ok && name != "" {
+		if word = name; !strings.Contains(name, "/") {
+			word = behind
+		}
+	}
+	if !ownersName.MatchString(word) {
+		return ""
+	}
+	return "github:" + word
 }
 
 // ownersName is owner/name, and what is named in it.

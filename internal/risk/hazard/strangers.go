@@ -1,6 +1,8 @@
 package hazard
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -31,6 +33,7 @@ func (c *invocation) strange() {
 	}
 	c.destroys()
 	c.opens()
+	c.takesUnheard()
 }
 
 // asksOnly reports whether a command is told to show what it would do, or how it is called.
@@ -200,6 +203,57 @@ func (c *invocation) destroys() {
 		c.report(what, 0.45, c.at)
 	}
 }
+
+// Words by which a program takes another, or a part of itself, and those by which it takes something to work
+// with, which is code where the address is one of code; and options that name where that lies.
+var (
+	installing = set("install plugin plugins extension extensions plug addon addons trust tap")
+	takingUp   = set("add new create init generate scaffold run exec use import pin up start build shell")
+	takenFrom  = set("--from --template --starter --blueprint --generator --preset --source --module --git --from-git --from-module")
+)
+
+// takesUnheard judges a stranger that is told to install, or to run, what lies at an address.
+func (c *invocation) takesUnheard() {
+	installs, takes, plain := installing[c.name], false, 0
+	for i, a := range c.args {
+		if i > 16 || a.text == "--" {
+			return
+		}
+		option, _, joined := strings.Cut(a.text, "=")
+		if strings.HasPrefix(a.text, "-") && !joined {
+			continue
+		}
+		from := takenFrom[option] || i > 0 && takenFrom[c.args[i-1].text]
+		if source := sourceIn(a.text); source != "" {
+			if (installs || (takes || from) && ofCode(source)) && c.table.foreignTo(source, true) {
+				c.reportSaying("code.foreign", 0, c.at, fmt.Sprintf("%.40q takes a program from %.100q, of whom nothing is known.", c.name, source))
+				return
+			}
+			continue
+		}
+		if plain++; plain <= maxBefore {
+			installs, takes = installs || installing[a.text], takes || takingUp[a.text]
+		}
+	}
+}
+
+// ofCode reports whether an address is one of code: it says so, or it is a repository, or a script.
+func ofCode(source string) bool {
+	host, in, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(source, "https://"), "http://"), "/")
+	in = before(before(in, '?'), '#')
+	switch {
+	case !strings.HasPrefix(source, "http://") && !strings.HasPrefix(source, "https://"):
+		return true // git+https://, gh:, github.com/owner/name
+	case strings.HasPrefix(host, "raw.") || strings.HasPrefix(host, "gist."):
+		return true
+	case forges[host] && strings.Count(strings.Trim(in, "/"), "/") == 1:
+		return true
+	}
+	return codeEnds[strings.ToLower(path.Ext(in))]
+}
+
+// codeEnds are the ends of files that are run, or that packages of programs have.
+var codeEnds = set(".git .sh .bash .zsh .fish .ps1 .py .rb .pl .lua .js .mjs .cjs .ts .java .kts .groovy .scala .sc .clj .nu .nf .smk .star .wasm .jar .whl .gem .vsix .xpi .crx .tgz .deb .rpm .apk .flatpak .appimage .exe .msi")
 
 // Words for what opens this machine, or something on it, to others.
 var (
