@@ -130,6 +130,8 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	s.namedByProgram(args, wrap)
 	defer c.entersOther()()
 	s.watched(args, in)
+	c.takesNames()
+	c.servesBySettings()
 	defer c.runsOn()()
 	before, aside, bare, toOwn, near := s.rehearsed, s.aside, s.bare, s.toOwn, s.near
 	if c.tunnels() {

@@ -110,7 +110,7 @@ func (s *shell) readFile(w flow) flow {
 		s.report("shell.obfuscated", 0.6, s.at)
 		p = g
 	}
-	for _, q := range []string{s.from(p), globbedKeys(p), globbedKeys(s.from(p))} {
+	for _, q := range []string{s.from(p), globbedKeys(p), globbedKeys(s.from(p)), climbedHome(p)} {
 		if pl := s.asPath(q).place(); q != "" && (strings.HasPrefix(pl.reads, "secret.") || pl.keepsLogins()) {
 			p = q // named from where cd led, or by a pattern
 			break

@@ -61,6 +61,7 @@ func matchesParts(pattern, parts []string) bool {
 // counts: of setting something up that is meant to run, nothing else is known.
 func (a *assessor) settings(file, text string, at span) {
 	a.packagesFrom(file, text, at)
+	a.takesIntoDocument(file, text, at)
 	a.namesOutputs(file, text, at)
 	a.sendsAgentsElsewhere(file, text, at)
 	a.takesPartsFrom(file, text, at)

@@ -332,6 +332,16 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 		s.lingers = true
 		s.loops++
 		defer func() { s.loops-- }()
+		if lines := s.linesRead(c.Cond, in); len(lines) > 1 {
+			var out flow
+			for _, line := range lines {
+				one := in
+				one.text = line
+				s.statements(c.Cond, one)
+				out = both(out, s.statements(c.Do, in))
+			}
+			return out
+		}
 		s.statements(c.Cond, in)
 		return s.statements(c.Do, in)
 	case *syntax.ForClause:
@@ -520,4 +530,27 @@ func (s *shell) call(c *syntax.CallExpr, in flow) flow {
 	s.beside = beside
 	defer func() { s.beside = before }()
 	return s.invoke(args, in, 0)
+}
+
+// linesRead are the lines that a loop reads one by one: while read x. Of more than may be looked at these are the
+// ones that name a place of secrets.
+func (s *shell) linesRead(cond []*syntax.Stmt, in flow) (lines []string) {
+	if len(cond) == 0 || !strings.Contains(strings.TrimSpace(in.text), "\n") {
+		return nil
+	}
+	call, is := cond[len(cond)-1].Cmd.(*syntax.CallExpr)
+	if !is || len(call.Args) == 0 || call.Args[0].Lit() != "read" {
+		return nil
+	}
+	for line := range strings.Lines(in.text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > s.turns {
+		lines = slices.DeleteFunc(lines, func(line string) bool { return !KeepsSecrets(line) })
+		lines = lines[:min(len(lines), s.turns)]
+	}
+	s.turns -= len(lines)
+	return lines
 }

@@ -120,6 +120,10 @@ func (t *intake) in(name, text string) {
 		for _, file := range readPlaybook(text).takes {
 			t.add(file)
 		}
+	case listed(".yaml .yml", path.Ext(name)) && pandocFilters.MatchString(text):
+		for _, word := range filtersIn(text) {
+			t.add(word.text, "")
+		}
 	case name == "package.json":
 		t.ofSettings(packageSettings(text))
 	case !isSource && (isBuildFile(name) || isTaskFile(name)) && !imageFile.MatchString(name):
