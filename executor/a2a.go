@@ -295,7 +295,9 @@ func belongs(address string, to *url.URL) bool {
 		return false
 	}
 	at, of := strings.ToLower(u.Hostname()), strings.ToLower(to.Hostname())
-	below := func(a, b string) bool { return strings.Contains(b, ".") && strings.HasSuffix(a, "."+b) && net.ParseIP(a) == nil }
+	below := func(a, b string) bool {
+		return strings.Contains(b, ".") && strings.HasSuffix(a, "."+b) && net.ParseIP(a) == nil
+	}
 	return at == of || below(at, of) || below(of, at)
 }
 
