@@ -61,6 +61,8 @@ func hostile(n int) map[string]string {
 		"stars":                fill("*"),
 		"double stars":         fill("**/"),
 		"dots":                 fill("../"),
+		"points":               "foo '" + fill(".") + "' x | sh",
+		"names of points":      "git push --force origin '" + fill(".a|") + "'",
 		"percent":              fill("%25"),
 		"percent dots":         fill("%252e%252e%252f"),
 		"overlong":             fill("%c0%ae"),
