@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -150,8 +151,10 @@ func TestThreat24NamedElsewhere(t *testing.T) {
 				if err := os.MkdirAll(filepath.Dir(from), 0o755); err != nil {
 					t.Fatal(err)
 				}
-				if err := os.Symlink(to, from); err != nil {
-					t.Skip(err)
+				if err := os.Symlink(to, from); runtime.GOOS == "windows" && err != nil {
+					t.Skip(err) // which lets few users make links
+				} else if err != nil {
+					t.Fatal(err)
 				}
 			}
 			if c.before {

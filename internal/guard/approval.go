@@ -784,7 +784,8 @@ func (g *Guard) changeApproval(ctx context.Context, id string, by act.Principal,
 			return nil, nil, err
 		}
 		note := Admin("approval."+what, by, detailsOf(h, what))
-		note.Plain = note.Details["passkey"] != ""                                          // what was signed looks like a secret, and is none
+		// What was signed looks like a secret, and is none.
+		note.Plain = note.Details["passkey"] != ""
 		if what != "erase" && (h.State == approval.Denied || h.State == approval.Revoked) { // who erases objects to nothing
 			note.Habits = g.refused(ctx, h)
 		}

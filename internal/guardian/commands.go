@@ -295,23 +295,12 @@ func writesOut(name string, args []string) bool {
 	return false
 }
 
+// flag is the first value of an option.
 func flag(words []string, name string) (string, bool) {
-	if all := flags(words, name); all != nil {
+	if all := values(words, name); len(all) > 0 {
 		return all[0], true
 	}
 	return "", false
-}
-
-// flags are all values of a flag.
-func flags(words []string, name string) (values []string) {
-	for i, w := range words {
-		if v, ok := strings.CutPrefix(w, name+"="); ok {
-			values = append(values, v)
-		} else if w == name && i+1 < len(words) {
-			values = append(values, words[i+1])
-		}
-	}
-	return values
 }
 
 // madeLinks notes a link that is made, by which what comes later in the act may go.

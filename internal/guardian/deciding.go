@@ -228,8 +228,8 @@ func (e *examination) addresses(which string, words []string, c *hazard.Command)
 	if slices.Contains(personal, which) {
 		return !e.otherHome
 	}
-	named := append(flags(words, "--data"), flags(words, "--database")...)
-	beside := slices.ContainsFunc([]string{"--config", "--server", "--key", "--ledger-seed"}, func(f string) bool { return flags(words, f) != nil })
+	named := append(values(words, "--data"), values(words, "--database")...)
+	beside := slices.ContainsFunc([]string{"--config", "--server", "--key", "--ledger-seed"}, func(f string) bool { return values(words, f) != nil })
 	switch {
 	case len(named) == 0 && !beside:
 		return !e.otherData
