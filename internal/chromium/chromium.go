@@ -328,8 +328,16 @@ func (p *Page) Click(what, expression string) {
 	p.Until("to click: "+what, fmt.Sprintf(`(() => { const e = %s; if (!e) return false; e.click(); return true })()`, expression))
 }
 
-func (p *Page) Go(url string) {
+// Go opens an address, and waits until its document stands. A form that the former page sent may
+// be answered meanwhile and bring another document: the address is then opened again.
+func (p *Page) Go(address string) {
 	p.Helper()
-	p.Do("Page.navigate", map[string]any{"url": url})
-	p.Until("it is loaded: "+url, fmt.Sprintf(`location.href.startsWith(%q) && document.readyState === "complete"`, url))
+	p.Do("Runtime.evaluate", map[string]any{"expression": "window.left = true"})
+	p.Do("Page.navigate", map[string]any{"url": address})
+	p.Until("it is loaded: "+address, fmt.Sprintf(`(() => {
+		if (window.left || document.readyState !== "complete") return false;
+		const there = location.pathname.replace(/\/$/, "") === new URL(%[1]q).pathname.replace(/\/$/, "");
+		if (!there) { window.left = true; location.href = %[1]q }
+		return there;
+	})()`, address))
 }
