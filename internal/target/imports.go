@@ -50,19 +50,52 @@ func (m *Aim) imports(n named, at string) {
 		if !known {
 			m.once("it takes in files that are known only when it runs: " + path.Base(n.path))
 		}
+		from := []string{""}
+		if dir != "." {
+			from = append(from, dir)
+		}
 		for _, file := range files {
-			m.name(file, runs)
-			m.ordersFor(program, file)
-			if dir != "." && !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
-				m.name(dir+"/"+file, runs)
-				m.ordersFor(program, dir+"/"+file)
+			for _, at := range m.word(file, from, runs) {
+				m.ordersFor(program, at)
 			}
+		}
+		for _, file := range scriptsIn(text) {
+			m.word(file, from, script)
 		}
 	}
 	if len(m.names) > maxFiles {
 		m.once("it names too many files")
 	}
 }
+
+// scriptsIn are the files that the lines of a file of orders run, as they are named there: what stands where a
+// command begins, and behind a program that is told a script.
+func scriptsIn(text []byte) (files []string) {
+	for line := range strings.Lines(apart.Replace(string(text))) {
+		begins := true
+		for word := range strings.FieldsSeq(line) {
+			word = strings.Trim(word, `"'`)
+			name := strings.TrimLeft(word, "@+-")
+			switch {
+			case len(word) == 1 && strings.Contains(";&|()", word):
+				begins = true
+			case !begins, name == "", strings.HasPrefix(word, "--"), strings.HasSuffix(word, ":"), strings.Contains(name, "="):
+			case readsProgram[name], passesOn[name], beginsCommand[name]:
+			default:
+				begins = strings.HasPrefix(word, "-") && !strings.ContainsAny(name, "./") // an option
+				if strings.ContainsAny(name, "./") && len(files) < maxFiles && !slices.Contains(files, name) {
+					files = append(files, name)
+				}
+			}
+		}
+	}
+	return files
+}
+
+var (
+	apart         = strings.NewReplacer(";", " ; ", "&", " & ", "|", " | ", "(", " ( ", ")", " ) ")
+	beginsCommand = set(". source exec then do else eval run tsx ts-node")
+)
 
 var (
 	makeInclude = lazyregexp.New(`(?m)^[ \t]*(?:-|s)?(?:include|load)[ \t]+(.*)$`)

@@ -31,6 +31,7 @@ type Aim struct {
 	names  []named
 	seen   map[named]bool
 	orders map[named][]string // the programs for which a file may hold orders
+	dirs   []string           // folders that its commands may run in, beside its own
 }
 
 // named is a file that an act names.
@@ -45,6 +46,7 @@ type use uint8
 const (
 	goes     use = iota // the place matters, not what is there
 	runs                // what is there matters
+	script              // what is there matters, if it is a file
 	program             // a program, looked for where the system looks
 	works               // a folder that something works in, as where it is itself
 	commit              // a branch or tag of Git's
@@ -245,15 +247,24 @@ func (m *Aim) read(a *act.Action) {
 		}
 	}
 	commands := 0
+	var opened []string
 	read.Watch(&hazard.Watch{
-		Command: func(c *hazard.Command) { commands++; m.command(c) },
-		Code:    func(string, string) { m.once("it gives an interpreter a program of its own") },
-		File: func(file string, _ bool, _ string, _ bool) {
-			if !where[file] {
+		Command:  func(c *hazard.Command) { commands++; m.command(c) },
+		Code:     func(string, string) { m.once("it gives an interpreter a program of its own") },
+		Variable: func(_, value string) { opened = append(opened, filesIn(value)...) }, // BASH_ENV=x
+		File: func(file string, writes bool, _ string, _ bool) {
+			switch {
+			case where[file]:
+			case writes:
 				m.name(file, goes)
+			default:
+				opened = append(opened, file)
 			}
 		},
 	})
+	for _, file := range opened { // in whichever folder: they are told before the command that goes there
+		m.word(file, append([]string{""}, m.dirs...), runs)
+	}
 	for i, p := range read.Parts() {
 		if l := &a.Content[i]; p.Path && !where[l.Text] && !(l.Fixed && howLong[l.Text]) {
 			m.name(l.Text, goes)
@@ -348,7 +359,7 @@ func (m *Aim) command(c *hazard.Command) {
 		m.once("a part of it is known only when it runs")
 	case c.Around != "" && !passesOn[c.Around]:
 		m.once("it runs a command with words that are not known before")
-	case strings.ContainsAny(c.Name+strings.Join(c.Words, ""), "*?["):
+	case isPattern(c.Name + strings.Join(c.Words, "")):
 		m.once("it names files by a pattern")
 	case base == "eval" || base == "exec" && len(c.Words) == 0:
 		m.once("it runs what is not known before")
@@ -362,14 +373,12 @@ func (m *Aim) command(c *hazard.Command) {
 		if !slices.Contains(folders, d) {
 			folders = append(folders, d)
 		}
+		if d != "" && !slices.Contains(m.dirs, d) {
+			m.dirs = append(m.dirs, d)
+		}
 	}
 	in := func(file string, u use) {
-		for _, d := range folders {
-			at := file
-			if d != "" && !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
-				at = d + "/" + file
-			}
-			m.name(at, u)
+		for _, at := range m.word(file, folders, u) {
 			if u == runs {
 				m.ordersFor(base, at)
 			}
@@ -458,14 +467,40 @@ func (m *Aim) implied(base string, words, dirs []string, in func(string, use)) {
 	}
 }
 
+// word notes the files that a word may mean in some folders, by its name and as a pattern, and returns the names.
+func (m *Aim) word(file string, folders []string, u use) (names []string) {
+	for _, d := range folders {
+		at := file
+		if d != "" && !filepath.IsAbs(file) && !strings.HasPrefix(file, "~") {
+			at = d + "/" + file
+		}
+		m.name(at, u)
+		names = append(names, at)
+	}
+	if isPattern(file) {
+		m.called(file, folders)
+	}
+	return names
+}
+
+// isPattern reports whether a shell takes a word for a pattern of files' names.
+func isPattern(word string) bool { return strings.ContainsAny(word, "*?[") }
+
 // called notes the files of some folders that a pattern names.
 func (m *Aim) called(pattern string, dirs []string) {
 	for _, dir := range dirs {
 		at := m.at(cmp.Or(dir, "."))
-		found, err := filepath.Glob(filepath.Join(escaped.Replace(at), pattern))
-		if err != nil || len(found) > maxFiles {
+		whole := filepath.Join(escaped.Replace(at), strings.ReplaceAll(pattern, "[!", "[^"))
+		if rest, home := strings.CutPrefix(pattern, "~/"); home {
+			whole = filepath.Join(escaped.Replace(m.at("~")), rest)
+		} else if filepath.IsAbs(pattern) {
+			whole = pattern
+		}
+		found, err := filepath.Glob(whole)
+		if err != nil || len(found) > maxFiles || strings.Contains(pattern, "**") {
 			m.once("it names too many files")
-			return
+			m.name(at, runs) // what lies there, whichever of it is meant
+			continue
 		}
 		for _, file := range found {
 			m.name(file, runs)
@@ -611,9 +646,12 @@ func tree(dir string, left *int64) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// filesIn are the files that a word may name: --file=x, -fx and @x do, too.
+// maxPieces is how many pieces of a word are taken for names of files.
+const maxPieces = 32
+
+// filesIn are the files that a word may name: --file=x, -fx and @x do, too, and a,b and x:y.
 func filesIn(word string) (files []string) {
-	if word == "" || len(word) > 4096 || strings.ContainsAny(word, "\n\x00") {
+	if word == "" || len(word) > 4096 || strings.Contains(word, "\x00") {
 		return nil
 	}
 	add := func(s string) {
@@ -622,17 +660,19 @@ func filesIn(word string) (files []string) {
 			files = append(files, s)
 		}
 	}
-	if strings.HasPrefix(word, "-") {
-		if _, value, ok := strings.Cut(word, "="); ok {
-			add(value)
-		} else if len(word) > 2 && word[1] != '-' {
-			add(word[2:])
-		}
-		return files
+	if !strings.HasPrefix(word, "-") {
+		add(word)
+	} else if len(word) > 2 && word[1] != '-' && !strings.Contains(word, "=") {
+		add(word[2:])
 	}
-	add(word)
 	if _, value, ok := strings.Cut(word, "="); ok { // if=x
 		add(value)
+	}
+	pieces := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(",:;=", r) })
+	for _, piece := range pieces[:min(len(pieces), maxPieces)] {
+		if !strings.HasPrefix(piece, "-") && len(pieces) > 1 {
+			add(piece)
+		}
 	}
 	return files
 }
@@ -691,13 +731,13 @@ func (m *Aim) Look() *approval.Scope {
 			f.Sum = "unknown"
 		default:
 			f.Real = links.Resolve(at)
-			if n.use == runs {
+			if n.use == runs || n.use == script {
 				f.Sum = sum(f.Real, &left, false)
 				if strings.HasPrefix(f.Sum, "sha256:") {
 					m.imports(n, f.Real)
 				}
 			}
-			if info, err := os.Stat(f.Real); err == nil && info.IsDir() && n.use != works {
+			if info, err := os.Stat(f.Real); err == nil && info.IsDir() && n.use != works && n.use != script {
 				if f.Sum = tree(f.Real, &left); f.Sum == unreadable {
 					m.once("a folder that it names is too large to be looked at, or cannot be: " + path.Base(n.path))
 				}
@@ -712,6 +752,9 @@ func (m *Aim) Look() *approval.Scope {
 		}
 		m.Files = append(m.Files, f)
 		fmt.Fprintf(h, "%q %q %q\n", f.Path, f.Real, f.Sum)
+		if info, err := os.Stat(f.Real); f.Sum == unreadable && err == nil {
+			fmt.Fprintf(h, "%d %d\n", info.Size(), info.ModTime().UnixNano())
+		}
 	}
 	m.State = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	if m.Once != "" {

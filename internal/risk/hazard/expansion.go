@@ -54,16 +54,24 @@ func (s *shell) word(w *syntax.Word) flow {
 	return b.flow()
 }
 
+// tilde is what a shell makes of a word that begins with ~: ~+ is the folder that it is in.
+func tilde(word string) string {
+	switch rest, here := strings.CutPrefix(word, "~+"); {
+	case here && (rest == "" || rest[0] == '/'):
+		return "." + rest
+	case strings.HasPrefix(word, "~"):
+		return homed(word)
+	}
+	return word
+}
+
 // fields gives the words that one word becomes: what is not quoted is split at
 // spaces, and {a,b} gives two.
 func (s *shell) fields(w *syntax.Word) []flow {
 	if l := w.Lit(); strings.Contains(l, "{") && strings.Contains(l, ",") && len(l) < 4096 {
 		var out []flow
 		for _, p := range braces(l) {
-			if strings.HasPrefix(p, "~") {
-				p = homed(p)
-			}
-			out = append(out, flow{text: unquote(p, false), known: true})
+			out = append(out, flow{text: unquote(tilde(p), false), known: true})
 		}
 		return out
 	}
@@ -170,7 +178,7 @@ func (s *shell) parts(parts []syntax.WordPart, b *builder, quoted bool) {
 		case *syntax.Lit:
 			text := p.Value
 			if i == 0 && !quoted && strings.HasPrefix(text, "~") {
-				text = homed(text)
+				text = tilde(text)
 			}
 			b.add(unquote(text, quoted && len(parts) > 0))
 		case *syntax.SglQuoted:

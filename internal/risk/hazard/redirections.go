@@ -45,7 +45,9 @@ func (s *shell) inputs(redirs []*syntax.Redirect, in flow) (flow, bool) {
 				in = flow{taint: fromSocket}
 				continue
 			}
-			if r.Op == syntax.RdrIn {
+			if r.Op == syntax.RdrInOut {
+				s.watchedFile(w.text, false, flow{})
+			} else {
 				s.at = s.nodeSpan(r)
 				s.feeds(numberOf(r), s.readFile(w), &in)
 			}
