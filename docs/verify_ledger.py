@@ -405,7 +405,8 @@ def check_database(file, key, kept, former_keys=()):
 # --- one receipt --------------------------------------------------------------
 
 
-def check_receipt(data, key):
+def check_receipt(data, key, told=()):
+    """Checks a receipt, which must prove the contents that are told."""
     head, _, note = data.partition(b"\n\n")
     lines = head.decode().split("\n")
     if len(lines) < 3 or not lines[1].startswith("extra ") or not lines[2].startswith("index "):
@@ -418,10 +419,37 @@ def check_receipt(data, key):
     r = json.loads(record)
     if r["index"] != index or not key.name.endswith("/%d" % r["log"]):
         raise Bad("the record says that it is %d-%d" % (r["log"], r["index"]))
+    fields = set()
     for line in shown:
         o = json.loads(line)
         check_opening(r, o["field"], base64.b64decode(o["salt"]), base64.b64decode(o["content"]))
+        fields.add(o["field"])
+    for field in told:
+        if field not in fields:
+            raise Bad("the line tells its %s, and it proves none" % field)
     return "record %d-%d of %s: %s, %s" % (r["log"], index, r["time"], r["kind"], r.get("effect", "no effect"))
+
+
+def only_files(file, z):
+    """Reports whether an archive has its files one behind the other and nothing else, each
+    by one name: who reads it from its beginning finds no other."""
+    file.seek(0)
+    at = 0
+    for f in z.infolist():
+        file.seek(at)
+        head = file.read(30)
+        if at != f.header_offset or head[:4] != b"PK\x03\x04":
+            return False
+        name, extra = struct.unpack_from("<HH", head, 26)
+        if file.read(name) != f.orig_filename.encode("utf-8" if f.flag_bits & 0x800 else "cp437"):
+            return False
+        at += 30 + name + extra + f.compress_size
+        if f.flag_bits & 8:
+            at += 24 if max(f.compress_size, f.file_size) >= 0xFFFFFFFF else 16
+    end = file.seek(0, 2)
+    file.seek(max(0, end - 22))
+    last = file.read(22)
+    return at == z.start_dir and last[:4] == b"PK\x05\x06" and not z.comment
 
 
 def check_evidence(file, key):
@@ -447,7 +475,7 @@ def check_evidence(file, key):
                 problems.append("Records %d-%d to %d-%d are missing." % (log, last + 1, log, index - 1))
             last, n = index, n + 1
             try:
-                proved = check_receipt(z.read(name), key)
+                proved = check_receipt(z.read(name), key, [f for f in ("principal", "reasons") if said.get(f)])
                 if not proved.startswith("record %d-%d of " % (log, index)):
                     raise Bad("it is of another record")
             except (Bad, ValueError, KeyError, TypeError) as e:
@@ -475,6 +503,8 @@ def check_evidence(file, key):
                 problems.append("The text of the policy %s is another." % policy)
         if len(names) != len(set(names)):
             problems.append("A file is in it twice.")
+        if not only_files(z.fp, z):
+            problems.append("The archive has something before, between or behind its files, or a file by two names.")
         problems += ["%s is no part of it." % name for name in sorted(set(names) - told)]
     if not n:
         problems.append("The evidence has no record of the log whose key this is.")

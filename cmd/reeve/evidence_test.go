@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +103,16 @@ func TestEvidenceChanged(t *testing.T) {
 			}
 			return text
 		},
+		"a proof proves less": func(name string, text []byte) []byte {
+			if name == "receipts/0/2.tlog-proof" {
+				lines := bytes.Split(text, []byte("\n"))
+				all, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(string(lines[1]), "extra "))
+				record, _, _ := strings.Cut(string(all), "\n")
+				lines[1] = []byte("extra " + base64.StdEncoding.EncodeToString([]byte(record)))
+				text = bytes.Join(lines, []byte("\n"))
+			}
+			return text
+		},
 		"who agreed":           changed("approvals.jsonl", `"agent":"a"`, `"agent":"b"`),
 		"answers are left out": func(name string, text []byte) []byte { return unless(name == "approvals.jsonl", text) },
 		"another policy":       changed("policies/"+strings.ReplaceAll(hash, ":", "-")+".yaml", "deny", "allow"),
@@ -130,6 +142,45 @@ func TestEvidenceChanged(t *testing.T) {
 		}
 		var out bytes.Buffer
 		if err := verifyEvidence(file, key, &out); (err == nil) != (name == "as it was") {
+			t.Errorf("%s: %v\n%s", name, err, out.String())
+		}
+	}
+	// Who reads an archive from its beginning finds what who reads its directory does, and no more.
+	bytesOf, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := new(bytes.Buffer)
+	f := zip.NewWriter(forged)
+	if w, err := f.Create("decisions.jsonl"); err != nil {
+		t.Fatal(err)
+	} else {
+		io.WriteString(w, "{}\n")
+	}
+	f.Close()
+	file, _, _ := bytes.Cut(forged.Bytes(), []byte("PK\x01\x02")) // without the directory
+	for name, text := range map[string][]byte{
+		"as it was":                  bytesOf,
+		"another archive before it":  slices.Concat(forged.Bytes(), bytesOf),
+		"a file before it":           slices.Concat(file, bytesOf),
+		"another archive behind it":  slices.Concat(bytesOf, forged.Bytes()),
+		"a word behind it":           slices.Concat(bytesOf, []byte("more")),
+		"a comment":                  slices.Concat(bytesOf[:len(bytesOf)-2], []byte("\x04\x00more")),
+		"a file by two names":        bytes.Replace(bytesOf, []byte("index.html"), []byte("indey.html"), 1),
+		"a file before the contents": bytes.Replace(bytesOf, []byte("PK\x01\x02"), slices.Concat(file, []byte("PK\x01\x02")), 1),
+	} {
+		at := filepath.Join(dir, "bytes.zip")
+		if err := os.WriteFile(at, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if python, err := exec.LookPath("python3"); err == nil {
+			said, err := exec.Command(python, "../../docs/verify_ledger.py", at, "--key", key).CombinedOutput()
+			if (err == nil) != (name == "as it was") || bytes.Contains(said, []byte("Traceback")) {
+				t.Errorf("%s: the other verifier says %v\n%s", name, err, said)
+			}
+		}
+		var out bytes.Buffer
+		if err := verifyEvidence(at, key, &out); (err == nil) != (name == "as it was") {
 			t.Errorf("%s: %v\n%s", name, err, out.String())
 		}
 	}

@@ -50,12 +50,23 @@ func Verify(file, key string, w io.Writer) error {
 	if key == "" {
 		return ErrKey
 	}
-	z, err := zip.OpenReader(file)
+	archive, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	info, err := archive.Stat()
+	if err != nil {
+		return err
+	}
+	z, err := zip.NewReader(archive, info.Size())
 	if err != nil {
 		return fmt.Errorf("%s is no archive of evidence: %w", file, err)
 	}
-	defer z.Close()
 	e := &check{files: map[string]*zip.File{}, key: key, out: w, told: map[string]bool{manifestName: true}, policies: map[string]int{}, held: sha256.New()}
+	if err := onlyFiles(archive, info.Size(), z.File); err != nil {
+		e.wrong("%v", err)
+	}
 	for _, f := range z.File {
 		if e.files[f.Name] != nil {
 			e.wrong("%s is in it twice", f.Name) // readers would differ in which one they take
