@@ -16,7 +16,13 @@ import (
 
 // configures judges the texts that are written into a file among somebody's settings.
 func (a *assessor) configures(file, text string, at span) {
-	if !a.keepsSettings(file) || text == "" || len(text) > maxNestedText {
+	if text == "" || len(text) > maxNestedText {
+		return
+	}
+	if hidden := startsHidden(text); hidden != "" && (a.keepsSettings(file) || a.startsPrograms(file)) {
+		a.reportSaying("persist.setting", 0.5, at, "A program starts what lies where no programs are kept when it reads its settings ("+hidden+").")
+	}
+	if !a.keepsSettings(file) {
 		return
 	}
 	for _, command := range textsIn(text) {
@@ -48,6 +54,60 @@ func (a *assessor) keepsSettings(file string) bool {
 	}
 	return strings.Count(p, "/") <= 2 && !listed("dockerfile containerfile makefile justfile", path.Base(p))
 }
+
+// startsPrograms reports whether a file of the user's says which programs are started, or is what a program runs when
+// it begins, beside those that keepsSettings knows.
+func (a *assessor) startsPrograms(file string) bool {
+	if !a.ofUser(file) {
+		return false
+	}
+	p := strings.ToLower(strings.TrimPrefix(normalPath(file).text, "~/"))
+	if strings.HasPrefix(p, ".cache/") {
+		return false
+	}
+	for _, part := range []string{"/applications/", "/dbus-1/", "/native-messaging-hosts/", "/nativemessaginghosts/", "/hooks/", "/hooks.d/", "/autostart/", "/services/", "/scripts/", "/plugins/", "/conf.d/"} {
+		if strings.HasPrefix(p, ".") && strings.Contains(p, part) {
+			return true
+		}
+	}
+	return strings.HasPrefix(p, ".") && strings.Count(p, "/") == 0 // .iex.exs
+}
+
+// startsHidden is a program that a text of settings names to be started, and that lies among what programs keep for a
+// while: nobody installs one there. Empty where there is none.
+func startsHidden(text string) string {
+	section := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
+			section = line
+		}
+		for _, at := range passingPath.FindAllStringSubmatchIndex(line, 4) {
+			program := line[at[2]:at[3]]
+			if keepsData.MatchString(line[:at[2]]) || keepsData.MatchString(path.Base(program)) || path.Ext(program) != "" && !startsAsProgram[path.Ext(program)] {
+				continue
+			}
+			if before := section + " " + line[:at[2]]; startsBy.MatchString(before) || strings.TrimSpace(line[:at[2]]) == "" {
+				return program
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	// passingPath is a file in a place of which people empty what lies there, or where everybody may put something.
+	passingPath = lazyregexp.New(`((?:~|\$HOME|\$\{HOME\}|%h|/home/[^/\s"']+|/Users/[^/\s"']+|/root)/\.cache/[\w.@%+/-]+|(?:/var)?/tmp/[\w.@%+/-]+|/dev/shm/[\w.@%+/-]+)`)
+	// startsBy is how what stands before a path says that it is started.
+	startsBy = lazyregexp.New("(?i)(?:exec|command|cmd|run|shell|spawn|system|popen|process|pager|script|hook|sendmail|launch|program|start|bind|browser|editor|helper|filter|path|source|open|python[\\d.]*|\\bsh|node|env|nohup|setsid|sudo)[\\w-]*[\"'\\])\\s]*[-+=:,>]*[\"'\\s@({\\[]*$|^\\s*[:^!.]+\\s*$|[`|]\\s*$|^\\[[^\\]]*(?:hook|alias|exec|command)[^\\]]*\\][^=]*=[\"'\\s]*$")
+	// keepsData are names of what a program keeps there rightly.
+	keepsData = lazyregexp.New(`(?i)cache[-_ ]?(?:dir|path|file|home|size)|cache["']?\s*[:=]|log|history|hist|undo|swap|backup|sock|pid|lock|state|data|temp|tmp_?(?:dir|path)|control|viminfo|shada|db|screenshot|download|output|dump|image|wallpaper|cookie|coverage|(?:^|[^a-z])dir|folder`)
+
+	// startsAnything is how the name of a setting of a desktop says that its value is started.
+	startsAnything = lazyregexp.New(`(?i)exec|command|cmd|shell|spawn|script|hook|launch|program|bind`)
+
+	startsAsProgram = set(".sh .bash .zsh .py .pl .rb .js .mjs .cjs .ts .lua .php .bin .run .elf .exe .ps1 .so .appimage")
+)
 
 // mayHarm is what a command has in it that fetches something and runs it, or sends something: a quick look.
 var mayHarm = lazyregexp.New(`(?i)\b(?:curl|wget|fetch|ncat|nc|socat|telnet|base64|xxd|iwr|irm|invoke-\w+)\b|/dev/tcp/|https?://|\b(?:ba|z|da)?sh\s+-i\b`)
@@ -167,7 +227,12 @@ func (c *invocation) setsCommands() {
 	if !ok || verbs != "" && !slices.ContainsFunc(c.args, func(a flow) bool { return listed(verbs, a.text) }) {
 		return
 	}
-	for _, a := range c.args {
+	for i, a := range c.args {
+		value := strings.Trim(a.text, `"' `)
+		if before := c.joined(c.args[:i]).text; startsHidden(value) != "" && startsAnything.MatchString(before) || startsHidden("x "+value) != "" {
+			c.reportSaying("persist.setting", 0.5, c.at, "A program is set up to start what lies where no programs are kept.")
+			return
+		}
 		for _, text := range commandTexts(a.text) {
 			for _, command := range commandTexts(strings.TrimPrefix(strings.TrimPrefix(text, "run-shell "), "exec ")) {
 				if strings.Contains(command, " ") && mayHarm.MatchString(command) && c.harms(command, c.at) {
