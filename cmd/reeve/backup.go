@@ -43,6 +43,9 @@ as this node. PostgreSQL is backed up with its own tools.`,
 				if err != nil {
 					return err
 				}
+				if len(text) < secret.Shortest {
+					return usageError{fmt.Errorf("--passphrase: it has less than %d characters", secret.Shortest)}
+				}
 				q.Passphrase = string(text)
 				shown := "  the ledger's seed goes into the copy: who has the copy and the passphrase can sign as this node\n"
 				if err := askTerminal(cmd, a, shown); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -241,6 +242,9 @@ func proxyInstalled(cmd *cobra.Command, a []string) ([]string, error) {
 		f.Path = file
 	}
 	text, err := os.ReadFile(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no servers to guard yet: there is no file %s", f.Client, f.Path)
+	}
 	if err != nil {
 		return nil, err
 	}

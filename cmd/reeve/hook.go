@@ -102,7 +102,7 @@ neither users nor repositories overrule them, and where the agent knows how, no 
 hooks run. Say with --url which node is asked, or with --data in whose folder.
 
 The flags of "reeve hook" given here are passed on to it.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: oneOf(hook.Agents()),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			return h.install(cmd, a[0])
 		},

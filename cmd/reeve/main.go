@@ -142,6 +142,16 @@ func below(cmd *cobra.Command, name string) (paths []string) {
 	return paths
 }
 
+// oneOf is args of a command with one argument, which is one of some names: without it they are said.
+func oneOf(names []string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, a []string) error {
+		if len(a) == 0 {
+			return usageError{fmt.Errorf("%s is called so: %s; choose one of %s", cmd.CommandPath(), cmd.UseLine(), strings.Join(names, ", "))}
+		}
+		return args(cobra.ExactArgs(1))(cmd, a)
+	}
+}
+
 // notEmpty refuses an argument without a character, as a variable that is not set gives it.
 func notEmpty(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, a []string) error {

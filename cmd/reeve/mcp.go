@@ -951,7 +951,7 @@ Servers at a URL stay as they are, since their clients log in to them by themsel
 
 The file as it was lies beside it; --undo puts it back, or takes the proxy away
 where the file has changed since. Start the client again afterwards.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: oneOf(install.Clients),
 		RunE: func(cmd *cobra.Command, a []string) error {
 			home, err := os.UserHomeDir()
 			if err != nil {
@@ -972,9 +972,6 @@ where the file has changed since. Start the client again afterwards.`,
 				return err
 			}
 			done, err := f.Install(proxy)
-			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s has no configuration with servers yet: %w", f.Client, err)
-			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.Path, err)
 			}

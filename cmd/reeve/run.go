@@ -51,8 +51,9 @@ type runner struct {
 func runCommand() *cobra.Command {
 	r := &runner{}
 	c := &cobra.Command{
-		Use:   "run FILE",
-		Short: "Execute a workflow from a file",
+		Use:         "run FILE",
+		Annotations: map[string]string{ofNode: "true"},
+		Short:       "Execute a workflow from a file",
 		Long: `Executes the workflow that a YAML or JSON file describes, shows how it goes, and
 says at the end what became of each task. With a node running on the data folder,
 or with --server, that node executes it; without one this command does, by the same
@@ -240,7 +241,7 @@ func unfit(cmd *cobra.Command, err error) error {
 }
 
 // commandsOff is said of commands on a node that does not run any.
-const commandsOff = "command_executor is off on this node: it needs --allow-commands"
+const commandsOff = "command_executor is off on this node: start the node with --allow-commands, or leave it to a node of this command's own, with --allow-commands and another folder in --data"
 
 // refusedTasks says why the node did not take the tasks, where it can with the
 // place in the file.
@@ -761,7 +762,7 @@ func (n *nodeFlags) open(ctx context.Context, cmd *cobra.Command, log io.Writer,
 			}
 		}
 		if len(ours) > 0 {
-			return nil, fmt.Errorf("a node is running that has its own settings: leave out %s, or name another folder with --data", strings.Join(ours, " and "))
+			return nil, fmt.Errorf("a node is running that has its own settings: start it with %s, or name another folder with --data for a node of this command's own", strings.Join(ours, " and "))
 		}
 		return node, nil
 	}

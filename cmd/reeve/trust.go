@@ -82,8 +82,8 @@ const foundConfig = "reeve.yaml"
 
 // trustedConfig is the configuration in the present folder, empty if there is none.
 // One that nobody has said to trust is an error: to start without it would be to
-// start with other settings than whoever put it there expects. The policy that it names is
-// looked at only where --policy does not name one.
+// start with other settings than whoever put it there expects. The policy that it names must be
+// as it was trusted only where something is decided by it, and --policy names no other.
 //
 // A command that has from its flags all that a configuration could say to it does without:
 // looks says that it only reads a database.
@@ -92,25 +92,56 @@ func trustedConfig(cmd *cobra.Command, looks bool) (string, error) {
 		return "", nil
 	}
 	t, err := reeve.UserTrust()
+	if err != nil {
+		return "", err
+	}
 	policy := cmd.Flags().Lookup("policy")
 	given := policy != nil && policy.Changed
-	switch {
-	case err != nil:
-	case given:
+	if given || judgesNothing(cmd) {
 		err = t.CheckRest(foundConfig)
-	default:
+	} else {
 		err = t.Check(foundConfig)
 	}
-	if errors.Is(err, reeve.ErrUntrusted) && (given && cmd.Annotations[onlyPolicy] != "" || unneeded(cmd, looks)) {
+	if !errors.Is(err, reeve.ErrUntrusted) {
+		return foundConfig, err
+	}
+	byPolicy := t.CheckRest(foundConfig) == nil // only that has changed
+	switch at, _ := filepath.Abs(foundConfig); {
+	case byPolicy && nodeOf(cmd):
+		return foundConfig, nil
+	case given && cmd.Annotations[onlyPolicy] != "" || unneeded(cmd, looks):
 		fmt.Fprintf(cmd.ErrOrStderr(), "reeve: %s is not trusted as it is now, and is left out\n", foundConfig)
 		return "", nil
-	}
-	if errors.Is(err, reeve.ErrUntrusted) {
-		at, _ := filepath.Abs(foundConfig)
+	case byPolicy:
+		return "", fmt.Errorf("the policy that %s names is another than the one that you trusted. Look at it; then run reeve trust, or name it with --policy", printable(at))
+	default:
 		return "", fmt.Errorf("%s: %w. Look at it, and at what it names; then run reeve trust, or name it with --config", printable(at), err)
 	}
-	return foundConfig, err
 }
+
+// judgesNothing reports whether nothing is decided by the policy that a command reads: it only tells of it, or needs none.
+func judgesNothing(cmd *cobra.Command) bool {
+	switch allow := cmd.Flags().Lookup("allow"); {
+	case cmd.Annotations[onlyPolicy] != "":
+		return true
+	case cmd.Annotations[ofPolicy] != "":
+		return allow != nil && !allow.Changed
+	}
+	return cmd.Flags().Lookup("policy") == nil
+}
+
+// nodeOf reports whether a node runs where the configuration of the present folder has it, for a command that
+// leaves to it what is decided.
+func nodeOf(cmd *cobra.Command) bool {
+	if cmd.Annotations[ofNode] == "" {
+		return false
+	}
+	c, err := reeve.Load(foundConfig, os.Getenv, nil)
+	return err == nil && operator.Dial(cmd.Context(), c.Data) != nil
+}
+
+// ofNode marks commands that leave it to a running node to judge.
+const ofNode = "of-node"
 
 // unneeded reports whether nothing of a configuration is wanted: each setting of the command is
 // given, or the data folder is, and there a node runs, which has its own, or the database lies

@@ -107,7 +107,11 @@ person would be asked, 1 where it could not be judged, and 2 for a wrong call of
 				t.print(cmd.OutOrStdout(), cmp.Or(cfg.PolicyPath(), policy.BuiltIn))
 			}
 			if runs, hash := nodeOn(cmd.Context(), cfg); runs && hash != "" && hash != set.Hash() {
-				fmt.Fprintf(cmd.ErrOrStderr(), "the node that runs on %s judges by another policy than this: name it with --policy\n", cfg.Data)
+				hint := ": name it with --policy"
+				if cmd.Flags().Changed("policy") {
+					hint = ""
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "the node that runs on %s judges by another policy than this%s\n", cfg.Data, hint)
 			}
 			return verdictExit(d.Effect)
 		},
