@@ -235,6 +235,8 @@ def check_opening(record, field, salt, content):
 FORMER = "the log before, of another key"  # the place of the checkpoint with which that log ended
 NEW_KEY = "admin.restore.new_key"  # the kind of the record that says so, among the first of the new key
 NAMED_WITHIN = 256
+PRUNED = "admin.prune"  # the kind of the record that says that records were removed, and its code
+PRUNED_BELOW = "pruned_below.%d"
 
 
 def check_database(file, key, kept, former_keys=()):
@@ -255,7 +257,7 @@ def check_database(file, key, kept, former_keys=()):
                 pass
     claims += [(note, None, "a checkpoint kept elsewhere") for note in kept]
     before = [n for n, place in db.execute("SELECT size, place FROM anchor") if place == FORMER]
-    former, named, unproved = max(before, default=0), [], 0
+    former, named, removed, unproved = max(before, default=0), [], [], 0
 
     def opened(note):
         """A checkpoint of the log's key or, of the time before it had that, of the former one."""
@@ -335,6 +337,8 @@ def check_database(file, key, kept, former_keys=()):
                 policies.add(r["policy"])
             if r.get("kind") == NEW_KEY:
                 named.append(index)
+            if r.get("kind") == PRUNED:
+                removed.extend(r.get("codes", []))
             return r
         except (ValueError, KeyError, TypeError):
             problems.append("Record 0-%d cannot be read." % index)
@@ -382,6 +386,8 @@ def check_database(file, key, kept, former_keys=()):
             problems.append("The text of the policy %s is missing." % name)
         elif name != "sha256:" + hashlib.sha256(texts[name]).hexdigest():
             problems.append("The text of the policy %s was changed." % name)
+    if pruned and PRUNED_BELOW % pruned not in removed:
+        problems.append("Records 0-0 to 0-%d are missing, and no record says that they were removed." % (pruned - 1))
     for n in before:
         if n >= pruned and not any(n <= at < n + NAMED_WITHIN for at in named):
             problems.append("The database says that the log goes on from another key's at record 0-%d, and no record there says so." % n)

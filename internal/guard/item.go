@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,6 +60,8 @@ type Note struct {
 	Plain bool
 	// Habits is what is learned of it; nil for nothing.
 	Habits *habits.Note
+	// Codes are the record's own, which stay when what lies beside it is removed.
+	Codes []string
 	// Sealed has the record say that rows without a seal are believed no more: see ledger.CodeSealed.
 	Sealed bool
 }
@@ -71,7 +74,7 @@ func Admin(what string, by act.Principal, details map[string]string) *Note {
 // entryOf is a note as an entry of the ledger.
 func (g *Guard) entryOf(n *Note) *ledger.Entry {
 	e := &ledger.Entry{
-		Record:    ledger.Record{Time: g.cfg.Now(), Kind: n.Kind, Door: n.Door},
+		Record:    ledger.Record{Time: g.cfg.Now(), Kind: n.Kind, Door: n.Door, Codes: slices.Clone(n.Codes)},
 		Principal: appendPrincipal(nil, n.By),
 		Links:     appendDetails(nil, n.Details),
 		Request:   n.Request,
@@ -87,7 +90,7 @@ func (g *Guard) entryOf(n *Note) *ledger.Entry {
 		e.Record.Policy = set.Hash()
 	}
 	if n.Sealed && !g.unsealed.Load() {
-		e.Record.Codes = []string{ledger.CodeSealed}
+		e.Record.Codes = append(e.Record.Codes, ledger.CodeSealed)
 	}
 	return e
 }

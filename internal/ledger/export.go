@@ -102,10 +102,17 @@ func appendOpening(b []byte, o *[fields]opened) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// KindPruned is the kind of the record that says that records were removed; CodePruned is its code, which
+// says below which: without it verification finds that they are missing.
+const KindPruned = "admin.prune"
+
+// CodePruned is the code of the record that says that the records below an index were removed.
+func CodePruned(below uint64) string { return "pruned_below." + strconv.FormatUint(below, 10) }
+
 // Prune removes the oldest records of a log, up to a checkpoint of it that the
 // log still agrees with. Everything from there on can still be proved. Records
 // go in whole tiles of 256, and the newest tile always stays: the size below
-// which they are gone is returned.
+// which they are gone is returned. A record of KindPruned must say so before.
 func Prune(ctx context.Context, store Store, log uint32, checkpoint []byte, vkey string) (uint64, error) {
 	cp, err := OpenCheckpoint(checkpoint, vkey)
 	if err != nil {

@@ -531,6 +531,14 @@ func TestPrune(t *testing.T) {
 	if err != nil || n != 512 {
 		t.Fatalf("pruned below %d, %v; want 512", n, err)
 	}
+	// Nothing of the database is believed that no record says: to prune is to leave one.
+	if r := verify(t, s, checkpoints...); r.OK() || !strings.Contains(r.Problems[0].Message, "Records 0-0 to 0-511 are missing, and no record says") {
+		t.Errorf("pruned without a record: %v", r.Problems)
+	}
+	python(t, false, "--key", key, filepath.Join(dir, "reeve.db"))
+	says := entry(1050)
+	says.Record.Kind, says.Record.Codes = ledger.KindPruned, []string{ledger.CodePruned(512)}
+	wait(t, enqueue(t, l, says))
 	r := verifyOK(t, s, checkpoints...)
 	if r.Pruned != 512 || r.Confirmed != 1050 || r.Unchecked != 5 {
 		t.Errorf("report %+v", r)

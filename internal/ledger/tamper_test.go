@@ -247,7 +247,15 @@ func TestThreat03Tampering(t *testing.T) {
 		"pruned behind one's back": {tamper: func(d database) {
 			d.exec(`UPDATE head SET pruned = 256`)
 			d.exec(`DELETE FROM batch WHERE first < 200`)
-		}, want: []string{"Records 0-0 to 0-255 were removed, and no signed checkpoint accounts for it"}, opens: true, blind: true},
+		}, want: []string{"Records 0-0 to 0-255 were removed, and no signed checkpoint accounts for it", "no record says that they were removed"}, opens: true, blind: true},
+		"pruned behind one's back, with a checkpoint that the log has": {tamper: func(d database) {
+			d.exec(`UPDATE head SET pruned = 512, pruned_checkpoint = checkpoint`)
+			d.exec(`DELETE FROM batch WHERE first + count <= 512`)
+			d.exec(`DELETE FROM opening WHERE first + count <= 512`)
+			d.exec(`DELETE FROM fact WHERE first + count <= 512`)
+			d.exec(`DELETE FROM segment`)
+			d.exec(`DELETE FROM segment_page`)
+		}, want: []string{"Records 0-0 to 0-511 are missing, and no record says that they were removed"}, opens: true, blind: true},
 		"an opening changed": {tamper: func(d database) {
 			d.exec(`UPDATE opening SET data = CAST(replace(CAST(data AS TEXT), 'reason 55', 'season 55') AS BLOB) WHERE first <= 55 AND first + count > 55`)
 		}, want: []string{"What lies beside record 0-55 does not hold: its field reasons is not what the record commits to"}, opens: true, blind: true},

@@ -117,6 +117,7 @@ type audit struct {
 	former        []*verifier
 	before        []uint64          // sizes at which the database says that a log of another key ended
 	named         []uint64          // records that say that it did
+	removed       []string          // codes of the records that say that others were removed
 	hashes        map[string]uint64 // of policies, and the first record that names each
 }
 
@@ -229,6 +230,9 @@ func (a *audit) taken(head Head) {
 		if size >= head.Pruned && !slices.ContainsFunc(a.named, func(n uint64) bool { return fits(size, n) }) {
 			a.problem(size, size, "The database says that the log goes on from another key's at record %s, and no record there says so.", a.id(size))
 		}
+	}
+	if head.Pruned > 0 && a.known && !slices.Contains(a.removed, CodePruned(head.Pruned)) {
+		a.problem(0, head.Pruned, "Records %s to %s are missing, and no record says that they were removed.", a.id(0), a.id(head.Pruned-1))
 	}
 	for _, n := range a.named {
 		if !slices.ContainsFunc(a.before, func(size uint64) bool { return fits(size, n) }) {
@@ -451,8 +455,11 @@ func (a *audit) tile(t *found) (err error) {
 			continue
 		}
 		a.time = r.Time
-		if r.Kind == KindNewKey {
+		switch r.Kind {
+		case KindNewKey:
 			a.named = append(a.named, r.Index)
+		case KindPruned:
+			a.removed = append(a.removed, r.Codes...)
 		}
 		if _, seen := a.hashes[r.Policy]; !seen && r.Policy != "" {
 			a.hashes[r.Policy] = r.Index

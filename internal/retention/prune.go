@@ -66,6 +66,7 @@ func (k *Keeper) Prune(ctx context.Context, by act.Principal, checkpoint []byte,
 	}
 	n := guard.Admin("prune", by, map[string]string{"checkpoint_size": strconv.FormatUint(size, 10)})
 	n.Plain, n.Sealed = true, true // what said so before may go
+	n.Codes = []string{ledger.CodePruned(p.From)}
 	if err := k.Guard.Write(ctx, n); err != nil {
 		return Pruned{}, err
 	}
