@@ -19,7 +19,15 @@ type takesIn func(file string, text []byte) (files []string, known bool)
 // name (make -f x).
 var ordersOf = map[string]takesIn{
 	"make": makeIncludes, "gmake": makeIncludes, "just": justImports, "task": taskIncludes,
-	"npm": npmScripts, "pnpm": npmScripts, "yarn": npmScripts, "bun": npmScripts,
+	"npm": npmScripts, "pnpm": npmScripts, "yarn": npmScripts, "bun": npmScripts, "git": gitTakes,
+}
+
+// runsLines are the programs whose files of orders have commands in their lines.
+var runsLines = set("make gmake just task")
+
+// isHook reports whether a file is one of those that Git runs by itself.
+func isHook(file string) bool {
+	return slices.ContainsFunc([]string{"hooks", ".githooks", ".husky", "_"}, func(in string) bool { return path.Base(path.Dir(filepath.ToSlash(file))) == in })
 }
 
 // ordersFor notes that a file may hold orders for a program.
@@ -54,13 +62,18 @@ func (m *Aim) imports(n named, at string) {
 		if dir != "." {
 			from = append(from, dir)
 		}
+		if program == "git" { // which runs what it takes in where .git lies
+			from = append(from, path.Dir(dir), path.Dir(path.Dir(dir))) // .git/config, .git/hooks/x
+		}
 		for _, file := range files {
 			for _, at := range m.word(file, from, runs) {
 				m.ordersFor(program, at)
 			}
 		}
-		for _, file := range scriptsIn(text) {
-			m.word(file, from, script)
+		if runsLines[program] || program == "git" && isHook(n.path) {
+			for _, file := range scriptsIn(text) {
+				m.word(file, from, script)
+			}
 		}
 	}
 	if len(m.names) > maxFiles {
@@ -151,6 +164,22 @@ func justImports(_ string, text []byte) (files []string, known bool) {
 func taskIncludes(_ string, text []byte) (files []string, known bool) {
 	return nil, !taskInclude.Match(text)
 }
+
+// gitTakes are the files that settings of Git's take in, the folder of hooks, and what else they run.
+func gitTakes(_ string, text []byte) (files []string, known bool) {
+	for _, s := range settingsOfGit(string(text)) {
+		section, _, _ := strings.Cut(s.Key, ".")
+		if (section == "include" || section == "includeif") && strings.HasSuffix(s.Key, ".path") || s.Key == "core.hookspath" {
+			files = append(files, s.Value)
+		} else if command, shell := strings.CutPrefix(s.Value, "!"); shell || gitRuns[s.Key[strings.LastIndexByte(s.Key, '.')+1:]] {
+			files = append(files, scriptsIn([]byte(command))...)
+		}
+	}
+	return files, true
+}
+
+// gitRuns are the last names of settings of Git's that are run (git-config(1)).
+var gitRuns = set("sshcommand gitproxy proxycommand fsmonitor askpass editor pager external textconv command driver clean smudge process helper program cmd receivepack uploadpack")
 
 // npmScripts are the files that the scripts of a package name: any of them may be run before or
 // behind the one that is asked for.

@@ -55,6 +55,27 @@ func TestThreat17Present(t *testing.T) {
 			t.Errorf("%s: %s was changed unseen (once: %t)", tt.command, tt.file, once)
 		}
 	}
+	for _, tt := range []struct {
+		tool, name, value, file string
+	}{
+		{"upload_file", "path", `"` + dir + `/d.sh"`, "d.sh"}, {"upload_file", "path", `"d.sh"`, "d.sh"}, {"upload_file", "file", `"file://` + dir + `/d.sh"`, "d.sh"}, {"upload_file", "files", `["t.py","d.sh"]`, "d.sh"}, {"upload_file", "source", `{"path":"./d.sh"}`, "d.sh"},
+		{"run_script", "script", `"d.sh"`, "d.sh"}, {"run_script", "script", `"sh d.sh"`, "d.sh"}, {"run_script", "name", `"d.sh"`, "d.sh"}, {"run_script", "path", `"` + dir + `/d.sh"`, "d.sh"}, {"python", "file", `"t.py"`, "t.py"}, {"python", "code", `"exec(open('t.py').read())"`, "t.py"},
+		{"send_mail", "attachments", `["d.sh"]`, "d.sh"}, {"send_mail", "attachment", `"` + dir + `/d.sh"`, "d.sh"}, {"execute_query", "sql", `"COPY t FROM '` + dir + `/d.sh'"`, "d.sh"}, {"execute_query", "sql", `"\\i d.sh"`, "d.sh"}, {"publish", "package", `"` + dir + `/sub"`, "sub/e.sh"}, {"publish", "dir", `"sub"`, "sub/e.sh"},
+	} {
+		present := func() string {
+			a := call(tt.tool, tt.name, tt.value)
+			a.Folder = dir
+			m := Of(a, &act.Decision{}, false)
+			m.Look()
+			return m.State
+		}
+		put(tt.file, "echo as agreed\n")
+		before := present()
+		put(tt.file, "echo something else\n")
+		if present() == before {
+			t.Errorf("%s with %s %s: %s was changed unseen", tt.tool, tt.name, tt.value, tt.file)
+		}
+	}
 	put("big.sql", "")
 	if err := os.Truncate(filepath.Join(dir, "big.sql"), maxFile+1); err != nil {
 		t.Fatal(err)
@@ -65,5 +86,54 @@ func TestThreat17Present(t *testing.T) {
 	}
 	if after, _ := state("psql mydb < big.sql"); after == before || !once {
 		t.Error("what is too large to be read was changed unseen, or is agreed to for longer")
+	}
+}
+
+// TestThreat17GitSettings: who agreed to git push agreed to where its settings had it go, and to what it ran then.
+func TestThreat17GitSettings(t *testing.T) {
+	for _, tt := range []struct{ config, file, text string }{
+		{"[remote \"origin\"]\n\turl = https://git.example/app\n", ".git/config", "[remote \"origin\"]\n\turl = https://oak.example/app\n"},
+		{"[include]\n\tpath = ../inc.cfg\n", "inc.cfg", "[remote \"origin\"]\n\tpushurl = https://oak.example\n"},
+		{"[includeIf \"onbranch:main\"]\n\tpath = inc\n", ".git/inc", "[remote \"origin\"]\n\tpushurl = https://oak.example\n"},
+		{"[include]\n\tpath = a\n", ".git/b", "[remote \"origin\"]\n\tpushurl = https://oak.example\n"},
+		{"[core]\n\thooksPath = hk\n", "hk/pre-push", "#!/bin/sh\nexit 0\n"},
+		{"[core]\n\tsshCommand = ./tools/ssh.sh -v\n", "tools/ssh.sh", "ssh\n"},
+		{"[extensions]\n\tworktreeConfig = true\n", ".git/config.worktree", "[remote \"origin\"]\n\tpushurl = https://oak.example\n"},
+		{"", ".git/hooks/pre-push", "#!/bin/sh\nexit 0\n"}, {"", "d.sh", "echo x\n"},
+		{"", ".git/branches/origin", "https://oak.example\n"}, {"", ".git/remotes/origin", "URL: https://oak.example\n"},
+	} {
+		for _, in := range []string{"", "sub"} {
+			dir := t.TempDir()
+			put := func(name, text string) {
+				t.Helper()
+				file := filepath.Join(dir, name)
+				if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put("sub/x", "")
+			put(".git/HEAD", "ref: refs/heads/main\n")
+			put(".git/config", tt.config)
+			put(".git/a", "[include]\n\tpath = b\n")
+			put(".git/hooks/pre-push", "#!/bin/sh\nsh d.sh\n")
+			state := func() string {
+				a := call("shell", "command", `"git push origin main"`)
+				a.Folder = filepath.Join(dir, in)
+				m := Of(a, &act.Decision{}, false)
+				m.Look()
+				return m.State
+			}
+			before := state()
+			if state() != before {
+				t.Error("it is another each time")
+			}
+			put(tt.file, tt.text)
+			if state() == before {
+				t.Errorf("in %q with %q: %s was changed unseen", in, tt.config, tt.file)
+			}
+		}
 	}
 }

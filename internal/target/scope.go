@@ -13,9 +13,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"reeve.example/reeve/act"
 	"reeve.example/reeve/internal/approval"
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/links"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/regular"
@@ -246,7 +248,7 @@ func (m *Aim) read(a *act.Action) {
 			where[l.Text] = true
 		}
 	}
-	commands := 0
+	commands, writing := 0, false
 	var opened []string
 	read.Watch(&hazard.Watch{
 		Command:  func(c *hazard.Command) { commands++; m.command(c) },
@@ -256,6 +258,7 @@ func (m *Aim) read(a *act.Action) {
 			switch {
 			case where[file]:
 			case writes:
+				writing = true
 				m.name(file, goes)
 			default:
 				opened = append(opened, file)
@@ -266,8 +269,15 @@ func (m *Aim) read(a *act.Action) {
 		m.word(file, append([]string{""}, m.dirs...), runs)
 	}
 	for i, p := range read.Parts() {
-		if l := &a.Content[i]; p.Path && !where[l.Text] && !(l.Fixed && howLong[l.Text]) {
+		l := &a.Content[i]
+		if where[l.Text] || l.Fixed && howLong[l.Text] {
+			continue
+		}
+		if p.Path {
 			m.name(l.Text, goes)
+		}
+		if !writing && !p.Words && !showing[a.Canonical] && !(p.Use == hazard.Run && a.Canonical == canon.Shell) {
+			m.mentions(l.Text)
 		}
 	}
 	switch info, err := os.Stat(m.Folder); {
@@ -279,6 +289,34 @@ func (m *Aim) read(a *act.Action) {
 	}
 	if len(m.names) > maxFiles {
 		m.once("it names too many files")
+	}
+}
+
+// showing are the tools that show what is there, as people who agree to it expect.
+var showing = map[string]bool{canon.ReadFile: true, canon.ListFiles: true, canon.SearchText: true}
+
+// maxMentions is how many words of an argument are taken for names of files.
+const maxMentions = 64
+
+// mentions notes the files that an argument of a tool may name, as its whole text or inside it, such as in a query:
+// of what they are for only the tool knows.
+func (m *Aim) mentions(text string) {
+	for _, file := range filesIn(text) {
+		m.name(file, runs)
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`()<>;,|&", r) })
+	n := 0
+	for _, word := range words {
+		if !strings.ContainsAny(word, "./") || word == text || strings.Contains(word, "://") && !strings.HasPrefix(word, "file://") {
+			continue
+		}
+		if n++; n > maxMentions {
+			m.once("it names too many files")
+			return
+		}
+		for _, file := range filesIn(word) {
+			m.name(file, script)
+		}
 	}
 }
 
@@ -326,7 +364,7 @@ var impliedFiles = map[string][]string{
 
 // gitFiles are what says where Git pushes to, and what it runs itself.
 func gitFiles() []string {
-	files := []string{".git", ".git/HEAD", ".git/config", ".gitattributes", "~/.gitconfig", "~/.config/git/config"}
+	files := []string{".git", ".git/HEAD", ".git/config", ".git/config.worktree", ".git/remotes", ".git/branches", ".gitattributes", "~/.gitconfig", "~/.config/git/config"}
 	for _, dir := range []string{".git/hooks", ".husky", ".husky/_", ".githooks"} {
 		for _, hook := range []string{"pre-push", "pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-rebase", "post-checkout", "reference-transaction"} {
 			files = append(files, dir+"/"+hook)
@@ -451,6 +489,7 @@ func (m *Aim) implied(base string, words, dirs []string, in func(string, use)) {
 		use := runs
 		if strings.HasPrefix(file, "~") {
 			m.name(file, runs)
+			m.ordersFor(base, file)
 			continue
 		}
 		if strings.Contains(file, "*") {
