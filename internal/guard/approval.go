@@ -125,6 +125,7 @@ type inquiry struct {
 	tainted  bool                // the act's session has read what others wrote
 	defined  session.Digest      // how the act's tool is defined
 	shell    []hazard.Definition // what earlier calls left in the shell, if it is still open
+	aim      *target.Aim         // see Guard.aim; nil until it was asked for
 }
 
 // form is what people's answer is bound to. See formOf.

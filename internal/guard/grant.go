@@ -93,7 +93,11 @@ func (g *Guard) granted(ctx context.Context, q *inquiry) (*approval.Grant, error
 // commands it is the part about which they are asked: what stands behind that and passes by itself is
 // no matter of theirs. What stands before is, since it can change what is done.
 func (g *Guard) aim(q *inquiry) *target.Aim {
+	if q.aim != nil {
+		return q.aim
+	}
 	aim := g.aimed(q)
+	q.aim = aim
 	aim.Labels = append(aim.Labels, leftInShell(q.shell)...)
 	if aim.Known {
 		// Every word that does something is as it was agreed to: none can come from what was read since. Else the

@@ -78,7 +78,8 @@ func (l *Line) find() bool {
 	if slices.ContainsFunc([]string{"powershell", "pwsh", "cmd.exe", "windows", "batch"}, func(s string) bool { return strings.Contains(a.Canonical, s) }) {
 		return false
 	}
-	readers, read := readersArguments(a), hazard.Read(a)
+	read := hazard.Read(a)
+	readers := readersArguments(a, read)
 	for i, arg := range a.Arguments {
 		switch {
 		case arg.Name == "command" || arg.Name == "cmd":
@@ -95,7 +96,7 @@ func (l *Line) find() bool {
 	if l.argument < 0 {
 		return false
 	}
-	parts := hazard.Parts(a.Canonical, a.Content)
+	parts := read.Parts()
 	for i := range a.Content {
 		if leaf := &a.Content[i]; leaf.Pointer == a.Arguments[l.argument].Pointer && parts[i].Use == hazard.Run && !leaf.Fixed {
 			l.leaf, l.text = i, leaf.Text

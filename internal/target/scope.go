@@ -33,7 +33,8 @@ type Aim struct {
 	names  []named
 	seen   map[named]bool
 	orders map[named][]string // the programs for which a file may hold orders
-	dirs   []string           // folders that its commands may run in, beside its own
+	reads  map[*act.Action]*hazard.Reading
+	dirs   []string // folders that its commands may run in, beside its own
 }
 
 // named is a file that an act names.
@@ -118,6 +119,17 @@ func (m *Aim) of(a, plain *act.Action, d *act.Decision, tainted bool) *Aim {
 	return m
 }
 
+// reading is how an act is read, which is done once.
+func (m *Aim) reading(a *act.Action) *hazard.Reading {
+	if m.reads[a] == nil {
+		if m.reads == nil {
+			m.reads = map[*act.Action]*hazard.Reading{}
+		}
+		m.reads[a] = hazard.Read(a)
+	}
+	return m.reads[a]
+}
+
 // once notes why an act can be agreed to once only; the first reason is said.
 func (m *Aim) once(why string) { m.Once = cmp.Or(m.Once, why) }
 
@@ -137,7 +149,8 @@ func (m *Aim) same(a *act.Action, command bool) {
 		add(d.Actors...)
 	}
 	add(a.Agent.ID, a.Agent.Name, a.Agent.Provider, a.Agent.Organization, a.User.ID, a.User.Organization)
-	readers, read := readersArguments(a), hazard.Read(a)
+	read := m.reading(a)
+	readers := readersArguments(a, read)
 	arguments := slices.Clone(a.Arguments)
 	slices.SortFunc(arguments, func(x, y act.Argument) int { return cmp.Compare(x.Name, y.Name) })
 	for i := range arguments {
@@ -194,7 +207,7 @@ func (m *Aim) labels(a *act.Action, d *act.Decision, tainted bool) {
 	if tainted {
 		m.Labels = append(m.Labels, Tainted)
 	}
-	for _, f := range hazard.Read(a).Assess(hazard.Default()).Findings {
+	for _, f := range m.reading(a).Assess(hazard.Default()).Findings {
 		m.Labels = append(m.Labels, "hazard "+f.Code)
 		if f.Code == "command.not_understood" || f.Code == "text.bounds" {
 			m.once("it cannot be read whole")
@@ -216,7 +229,7 @@ func (m *Aim) weigh(a, plain *act.Action) {
 	if !m.Known {
 		return
 	}
-	all, less := hazard.Read(a).Assess(hazard.Default()), hazard.Read(plain).Assess(hazard.Default())
+	all, less := m.reading(a).Assess(hazard.Default()), m.reading(plain).Assess(hazard.Default())
 	codes := func(found []hazard.Finding) (list []string) {
 		for _, f := range found {
 			list = append(list, f.Code)
@@ -237,7 +250,7 @@ func (m *Aim) weigh(a, plain *act.Action) {
 // read reads the commands of an act, and notes the files that it runs and the paths that
 // it goes to.
 func (m *Aim) read(a *act.Action) {
-	read := hazard.Read(a)
+	read := m.reading(a)
 	m.Folder = Folder(a)
 	if len(read.Folders()) > 1 {
 		m.once("it is not known in which of several folders it would run")
@@ -744,6 +757,9 @@ func (m *Aim) at(file string) string {
 // Look looks at the files that the act names, and returns the scope. The state of what
 // stands there is told from what was there when people were asked.
 func (m *Aim) Look() *approval.Scope {
+	if m.State != "" { // it was looked at
+		return &m.Scope
+	}
 	left, h := int64(maxBytes), sha256.New()
 	for i := 0; i < len(m.names) && i <= maxFiles; i++ { // what a file takes in is added behind
 		n := m.names[i]

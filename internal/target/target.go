@@ -68,7 +68,7 @@ func What(a *act.Action, masked []byte) string {
 		}
 		return words.Shorten(strings.TrimSpace(string(a.Kind)+" "+name(a))+": "+strings.Join(said, " "), maxWhat)
 	}
-	forReaders := readersArguments(a)
+	forReaders := readersArguments(a, hazard.Read(a))
 	for i := range a.Arguments {
 		arg := &a.Arguments[i]
 		text := plain(value(arg.Pointer, arg.Value))
@@ -108,8 +108,8 @@ func plain(value []byte) string {
 
 // readersArguments are the names of a call's arguments that hold words for a reader, or a
 // file's content, and nothing else.
-func readersArguments(a *act.Action) map[string]bool {
-	parts := hazard.Parts(a.Canonical, a.Content)
+func readersArguments(a *act.Action, read *hazard.Reading) map[string]bool {
+	parts := read.Parts()
 	names := map[string]bool{}
 	for i := range a.Content {
 		if arg := a.Content[i].Arg; arg != "" {

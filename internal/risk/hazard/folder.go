@@ -64,10 +64,16 @@ func (r *Reading) Folders() []string {
 
 // SaysFolder reports whether an argument of the call says by its name in which folder it works.
 func (r *Reading) SaysFolder(argument string) bool {
-	c := r.sorted()
-	return slices.ContainsFunc(c.leaves, func(l leaf) bool {
-		return l.Arg == argument && !l.skip && namesFolder(folderArgument(&l), c.kind.runs) == folderIt
-	})
+	if r.saysFolder == nil {
+		r.saysFolder = map[string]bool{}
+		c := r.sorted()
+		for i := range c.leaves {
+			if l := &c.leaves[i]; !l.skip && namesFolder(folderArgument(l), c.kind.runs) == folderIt {
+				r.saysFolder[l.Arg] = true
+			}
+		}
+	}
+	return r.saysFolder[argument]
 }
 
 // folderFrom is a folder as an argument says it, seen from the one that the agent works in.

@@ -13,7 +13,8 @@ import (
 type Reading struct {
 	of          *act.Action
 	call        *call
-	folders     []string // that the call may work in; nil where nobody asked
+	folders     []string        // that the call may work in; nil where nobody asked
+	saysFolder  map[string]bool // the arguments by whose names it works there; nil where nobody asked
 	parts       []Part
 	done        bool // the following are known
 	assessment  Assessment
