@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/linear"
 	"reeve.example/reeve/internal/rawjson"
 )
 
@@ -56,6 +57,27 @@ func TestWhat(t *testing.T) {
 		}
 		if got := What(tt.a, masked); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+// TestThreat10HeldActs: what is looked at of an act that people are asked about costs no more than in proportion to it.
+func TestThreat10HeldActs(t *testing.T) {
+	for _, name := range []string{"n%d", "nxxxxxxxxxxxxx%d", "path%d", "command%d"} {
+		for _, value := range []string{"%d", `"b%d"`, `"src/b%d.go"`, `"ls b%d"`} {
+			linear.Check(t, name+" "+value, 1500, func(n int) func() {
+				var arguments []string
+				for i := range n {
+					arguments = append(arguments, fmt.Sprintf(name, i), fmt.Sprintf(value, i))
+				}
+				a := call("pay", arguments...)
+				a.Folder = "/"
+				return func() {
+					What(a, nil)
+					Parts(a)
+					Of(a, &act.Decision{}, false).Look()
+				}
+			})
 		}
 	}
 }

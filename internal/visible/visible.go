@@ -132,7 +132,7 @@ func word(b *strings.Builder, w string, prose bool) bool {
 	backward := false
 	before, marks := rune(0), 0
 	for _, r := range w {
-		seen := r < utf8.RuneSelf || !imitates && !blank(r) && unicode.IsGraphic(r)
+		seen := r < utf8.RuneSelf || !imitates && !blank(r) && unicode.IsGraphic(r) && !imitatesSign(r) && (wordly(r) || !rightToLeft(r))
 		if unicode.IsMark(r) {
 			marks++
 			seen = seen && before >= utf8.RuneSelf && marks <= 3 && !unicode.Is(unicode.Me, r)
@@ -164,7 +164,7 @@ func symbol(r rune) bool {
 	switch {
 	case r == '–', r == '—', r == '…': // of another width than the keyboard's
 		return true
-	case r == opening, r == closing, blank(r), unicode.IsSpace(r), !unicode.IsGraphic(r):
+	case r == opening, r == closing, blank(r), unicode.IsSpace(r), !unicode.IsGraphic(r), rightToLeft(r), imitatesSign(r):
 		return false
 	}
 	_, imitates := canon.Name(string(r))
@@ -179,6 +179,13 @@ func blank(r rune) bool {
 	}
 	return r >= 0x180b && r <= 0x180f || r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0000 && r <= 0xe0fff
 }
+
+// imitatesSign reports whether a character looks like a sign of the keyboard that means something to a program, and is
+// none (Unicode's confusables, without the dashes and quotes of printed texts and the signs of Chinese and Japanese).
+func imitatesSign(r rune) bool { return r >= utf8.RuneSelf && strings.ContainsRune(likeSigns, r) }
+
+const likeSigns = "ǃⵑ" + "ʺˮ˝" + "ʹʻʼʽʾʿˈˊꞌ′‵՚ᛌ" + "¸‚ꓹ" + "‐‑‒⁃˗−➖Ⲻ﹘" + "․܁܂꘎ꓸ" + "⁄∕⟋╱⧸᜵Ⳇ" + "ː˸։∶⁚᛬ꓽ꞉᠃᠉" + ";" + "‹❮˂ᚲᐸ" + "᐀꓿⹀" + "›❯˃ᐳ" + "ʔɁॽ" +
+	"❲❨⦅❳❩⦆" + "∖⟍⧵⧹﹨" + "˄ˆ" + "ˋ՝‛" + "ǀ∣ⵏ❘।⸼ǁ∥" + "˜∼⁓῀" + "⁎∗✱" + "᛭➕" + "❴❵" + "﹍﹎﹏" + "﹟﹩﹠﹡﹢﹣﹤﹥﹦﹪﹫"
 
 func rightToLeft(r rune) bool {
 	return r >= 0x0590 && r <= 0x08ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc || r >= 0x10800 && r <= 0x10fff || r >= 0x1e800 && r <= 0x1efff

@@ -10,27 +10,32 @@ import (
 
 func TestLine(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                             "",
-		"git push --force \\ \"x":      "git push --force \\ \"x",
-		"a\x1b[2Jb\rc\nd\te\x00":       "a⟨U+001B⟩[2Jb⟨U+000D⟩c⟨U+000A⟩d⟨U+0009⟩e⟨U+0000⟩",
-		"\x1b]8;;http://evil\x07":      "⟨U+001B⟩]8;;http://evil⟨U+0007⟩",
-		"\u009b2J":                     "⟨U+009B⟩2J",
-		"\u202etxt.exe\u2066":          "⟨U+202E⟩txt.exe⟨U+2066⟩",
-		"s\u200bh \ufeff\u2060":        "s⟨U+200B⟩h ⟨U+FEFF⟩⟨U+2060⟩",
-		"⟨U+202E⟩":                     "⟨U+27E8⟩U+202E⟨U+27E9⟩",
-		"a\xff\xc3":                    "a⟨0xFF⟩⟨0xC3⟩",
-		"\ufffd":                       "\ufffd",
-		"größe naïve 数据 ключ":          "größe naïve 数据 ключ",
-		"p\u0430yload":                 "p⟨U+0430⟩yload",                       // a Cyrillic letter
-		"cat \u0441\u043e\u0440\u0443": "cat ⟨U+0441⟩⟨U+043E⟩⟨U+0440⟩⟨U+0443⟩", // copy, in Cyrillic
-		"чай с лимоном":                "чай с лимоном",
-		"rm \u2010rf \uff0fetc":        "rm ⟨U+2010⟩rf ⟨U+FF0F⟩etc",
-		"one – two — three… “q”":       "one – two — three… “q”",
-		"x\u0338 e\u0301":              "x⟨U+0338⟩ e⟨U+0301⟩",
-		"\u3164\u2800\u00a0\u3000":     "⟨U+3164⟩⟨U+2800⟩⟨U+00A0⟩⟨U+3000⟩",
-		"1\ufe0f":                      "1⟨U+FE0F⟩",
-		"\U000e0041\ue000":             "⟨U+E0041⟩⟨U+E000⟩",
-		"echo שלום; rm":                "echo \u2068שלום\u2069; rm",
+		"":                                  "",
+		"git push --force \\ \"x":           "git push --force \\ \"x",
+		"a\x1b[2Jb\rc\nd\te\x00":            "a⟨U+001B⟩[2Jb⟨U+000D⟩c⟨U+000A⟩d⟨U+0009⟩e⟨U+0000⟩",
+		"\x1b]8;;http://evil\x07":           "⟨U+001B⟩]8;;http://evil⟨U+0007⟩",
+		"\u009b2J":                          "⟨U+009B⟩2J",
+		"\u202etxt.exe\u2066":               "⟨U+202E⟩txt.exe⟨U+2066⟩",
+		"s\u200bh \ufeff\u2060":             "s⟨U+200B⟩h ⟨U+FEFF⟩⟨U+2060⟩",
+		"⟨U+202E⟩":                          "⟨U+27E8⟩U+202E⟨U+27E9⟩",
+		"a\xff\xc3":                         "a⟨0xFF⟩⟨0xC3⟩",
+		"\ufffd":                            "\ufffd",
+		"größe naïve 数据 ключ":               "größe naïve 数据 ключ",
+		"p\u0430yload":                      "p⟨U+0430⟩yload",                       // a Cyrillic letter
+		"cat \u0441\u043e\u0440\u0443":      "cat ⟨U+0441⟩⟨U+043E⟩⟨U+0440⟩⟨U+0443⟩", // copy, in Cyrillic
+		"чай с лимоном":                     "чай с лимоном",
+		"rm \u2010rf \uff0fetc":             "rm ⟨U+2010⟩rf ⟨U+FF0F⟩etc",
+		"one – two — three… “q”":            "one – two — three… “q”",
+		"x\u0338 e\u0301":                   "x⟨U+0338⟩ e⟨U+0301⟩",
+		"\u3164\u2800\u00a0\u3000":          "⟨U+3164⟩⟨U+2800⟩⟨U+00A0⟩⟨U+3000⟩",
+		"1\ufe0f":                           "1⟨U+FE0F⟩",
+		"\U000e0041\ue000":                  "⟨U+E0041⟩⟨U+E000⟩",
+		"\u05c0100 to \u05c0900":            "⟨U+05C0⟩100 to ⟨U+05C0⟩900", // would turn the two
+		"a\u061b\u05beb \u0700":             "a⟨U+061B⟩⟨U+05BE⟩b ⟨U+0700⟩",
+		"a \u2223 sh\u01c3 x\ua4ffy \u02cb": "a ⟨U+2223⟩ sh⟨U+01C3⟩ x⟨U+A4FF⟩y ⟨U+02CB⟩",
+		"├── a │ b":                         "├── a │ b",
+		"في ١٢ يوم":                         "\u2068في\u2069 \u2068١٢\u2069 \u2068يوم\u2069",
+		"echo שלום; rm":                     "echo \u2068שלום\u2069; rm",
 	} {
 		if got := Line(in); got != want {
 			t.Errorf("%q is shown as %q, want %q", in, got, want)
@@ -98,6 +103,9 @@ func FuzzLine(f *testing.F) {
 				if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.IsSpace(r) && r != ' ' || !unicode.IsGraphic(r) {
 					t.Fatalf("%q is shown with %U", s, r)
 				}
+			}
+			if deep == 0 && rightToLeft(r) && !unicode.IsMark(r) {
+				t.Fatalf("%q is shown as %q: %U turns what stands around it", s, shown, r)
 			}
 			if deep < 0 || deep > 1 {
 				t.Fatalf("%q is shown as %q: the directions do not balance", s, shown)

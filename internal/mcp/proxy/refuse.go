@@ -85,8 +85,8 @@ func toolResult(id, text string, details []byte) []byte {
 	return append(b, `}}`...)
 }
 
-// heeded is a result with what its reader should be told of it: in a tool's result as its first text, which
-// models read, and of any other for the program that takes it. What is no result stays as it is.
+// heeded is an answer with what its reader should be told of it: in a tool's result as its first text, and in an
+// error before its sentence, which models read; in any other for the program that takes it.
 func heeded(raw []byte, method string, conditions []string) []byte {
 	if len(conditions) == 0 {
 		return raw
@@ -95,15 +95,18 @@ func heeded(raw []byte, method string, conditions []string) []byte {
 	if err != nil {
 		return raw
 	}
-	result := doc.Root().Get("result")
-	if !result.Exists() || result.Kind() != rawjson.Object {
-		return raw
-	}
+	result, sentence := doc.Root().Get("result"), doc.Root().Get("error").Get("message")
+	said := "reeve, the guardian of these tools: " + strings.Join(conditions, " ")
 	at, text := result, []byte(nil)
-	if content := result.Get("content"); method == "tools/call" && content.Kind() == rawjson.Array {
-		note := rawjson.AppendString([]byte(`{"type":"text","text":`), "reeve, the guardian of these tools: "+strings.Join(conditions, " "))
+	switch content := result.Get("content"); {
+	case sentence.Kind() == rawjson.String:
+		at, text = sentence, rawjson.Quote(said+"\n"+sentence.Text())
+	case result.Kind() != rawjson.Object:
+		return raw
+	case method == "tools/call" && content.Kind() == rawjson.Array:
+		note := rawjson.AppendString([]byte(`{"type":"text","text":`), said)
 		at, text = content, begun(content, append(note, '}'))
-	} else {
+	default:
 		told := rawjson.AppendStrings([]byte(`"reeve/conditions":`), conditions)
 		switch meta := result.Get("_meta"); {
 		case !meta.Exists():

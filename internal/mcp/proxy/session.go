@@ -273,7 +273,10 @@ func (s *session) serverMessage(ctx context.Context, m *message, via asker) (on,
 		q := s.question(m, act.FromServer)
 		q.Routine = true
 		a, err := s.judge(ctx, q)
-		return passed(m, a, err, func() []byte { return denial(m.id, "", a, err, "") }), nil
+		if on = passed(m, a, err, func() []byte { return denial(m.id, "", a, err, "") }); on != nil && err == nil {
+			on = heeded(on, "", a.Conditions)
+		}
+		return on, nil
 	}
 	c := s.answered(s.calls, m.key)
 	if c == nil {
