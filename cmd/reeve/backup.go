@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reeve.example/reeve"
 	"reeve.example/reeve/internal/datadir"
+	"reeve.example/reeve/internal/ledger"
 	"reeve.example/reeve/internal/operator"
 	"reeve.example/reeve/internal/secret"
 	"reeve.example/reeve/internal/store/sqlite"
@@ -78,7 +80,8 @@ func restoreCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a data folder from a backup, checked before it is used",
-		Long: `Checks a backup and copies it into the data folder, which must not have a database.
+		Long: `Checks a backup and copies it into the data folder, which must not have a database; where its
+seed is known, the ledger in it is verified, and what does not hold is said.
 The ledger's seed is taken from the backup with --passphrase, or from a file with --seed.
 Without one the ledger can be read but not continued. The node's first record says that it
 goes on from a backup, and from where.
@@ -102,7 +105,7 @@ tells what the backup lacks.`,
 				return err
 			}
 			from.backup = a[0]
-			return from.run(cmd, cfg.Data)
+			return from.run(cmd, cfg)
 		},
 	}
 	c.Flags().StringVar(&from.seed, "seed", "", "file with the ledger's seed")
@@ -120,12 +123,13 @@ type restoring struct {
 }
 
 // run makes a data folder of the backup.
-func (r *restoring) run(cmd *cobra.Command, data string) error {
+func (r *restoring) run(cmd *cobra.Command, cfg reeve.Config) error {
 	text, err := r.readSeed() // before anything is made
 	if err != nil {
 		return err
 	}
-	if data, err = datadir.Make(data); err != nil {
+	data, err := datadir.Make(cfg.Data)
+	if err != nil {
 		return err
 	}
 	to := filepath.Join(data, "seed")
@@ -153,9 +157,38 @@ func (r *restoring) run(cmd *cobra.Command, data string) error {
 	case r.newLog:
 		fmt.Fprintln(told, "the node makes its new key at its next start, and signs with it from then on: reeve ledger key prints it then. What the lost key signed is proved by the old public key alone: keep it, and verify with it until then (reeve ledger verify --key KEY)")
 	case text != nil:
-		return writeNew(to, text)
-	case !exists(to):
+		if err := writeNew(to, text); err != nil {
+			return err
+		}
+		return verifyRestored(cmd, cfg, data)
+	case exists(to):
+		return verifyRestored(cmd, cfg, data)
+	default:
 		fmt.Fprintf(told, "no seed is there: copy the old node's to %s before the node starts; if it is lost, restore with --new-log\n", to)
+	}
+	return nil
+}
+
+// verifyRestored verifies the ledger that was restored, with the seed that lies beside it now. Of one that does not
+// hold all is kept that is there: it may be the only one.
+func verifyRestored(cmd *cobra.Command, cfg reeve.Config, data string) error {
+	cfg.Data, cfg.Database, cfg.Ledger.Seed = data, "", ""
+	store, err := reeve.OpenReader(cmd.Context(), cfg)
+	if err != nil {
+		return fmt.Errorf("open what was restored: %w", err)
+	}
+	defer store.Close()
+	head, err := store.Head(cmd.Context(), 0)
+	if err != nil {
+		return fmt.Errorf("read what was restored: %w", err)
+	}
+	if cp, err := ledger.ParseCheckpoint(head.Checkpoint); err == nil { // the backup says of which node it is, its seed whether that is so
+		cfg.Ledger.Origin = strings.TrimSuffix(cp.Origin, "/0")
+	}
+	var said bytes.Buffer
+	if err := (&verification{only: -1}).run(cmd.Context(), cfg, store, &said, false); err != nil {
+		fmt.Fprint(cmd.ErrOrStderr(), said.String())
+		return fmt.Errorf("the backup is restored into %s, and is not as its node wrote it: %w", data, err)
 	}
 	return nil
 }

@@ -196,7 +196,7 @@ func tracing(name string) bool {
 	}
 	last := name
 	for word := range strings.SplitSeq(name, "-") {
-		if word == "via" || word == "envoy" {
+		if word == "via" || word == "envoy" || word == "proxy" {
 			return true
 		}
 		last = word
@@ -213,7 +213,8 @@ var tracePrefixes = []string{
 	"front-end-https", "surrogate-", "x-varnish", "x-cache", "x-gateway-", "x-edge-",
 	"cdn-", "cf-", "fly-", "fastly-", "akamai-", "x-akamai-", "true-client-", "x-amzn-", "x-amz-cf-", "x-azure-", "x-arr-", "x-appengine-",
 	"x-cloud-trace-context", "x-goog-iap-", "x-vercel-", "x-nf-", "x-sucuri-", "incap-", "x-iinfo", "ngrok-", "tailscale-", "x-traefik", "x-haproxy",
-	"x-ms-proxy", "x-kong-", "x-linkerd", "l5d-", "x-istio",
+	"x-goog-authenticated-", "x-auth-request-", "x-authenticated-", "x-remote-", "remote-user", "x-webauth-", "x-host", "x-server-name",
+	"x-kong-", "x-linkerd", "l5d-", "x-istio",
 }
 
 // who tells who sent a request. Without credentials whoever is on this machine may

@@ -66,6 +66,7 @@ func TestForwardedIsNotLocal(t *testing.T) {
 		"X-ProxyUser-Ip: 203.0.113.9", "WL-Proxy-Client-IP: 203.0.113.9", "Proxy-Client-IP: 1", "X-Remote-Addr: 203.0.113.9", "X-Originating-IP: 1",
 		"X-Azure-ClientIP: 203.0.113.9", "Fastly-Client-IP: 203.0.113.9", "X-Amzn-Trace-Id: Root=1", "X-Appengine-User-IP: 1", "X-Nf-Client-Connection-Ip: 1",
 		"Tailscale-User-Login: eve@example.com", "Ngrok-Auth-User-Email: eve@example.com", "Proxy-Connection: keep-alive",
+		"X-Nginx-Proxy: true", "X-Goog-Authenticated-User-Email: eve@example.com", "X-Auth-Request-User: eve", "Remote-User: eve", "X-Host: reeve.example",
 	} {
 		if status, body := raw(t, "tcp", address, post("HTTP/1.1", header+"\r\n")); status != 401 || !strings.Contains(body, "passed on") {
 			t.Errorf("with %q: %d %s", header, status, body)

@@ -60,9 +60,9 @@ func (s *Server) setHosts() {
 var loopbackHosts = []string{"localhost", "127.0.0.1", "::1"}
 
 // HostName is the name in a Host header, without its port, in the form in which names are
-// compared.
+// compared. What stands behind the colon and is no port belongs to the name.
 func HostName(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
+	if name, port, err := net.SplitHostPort(host); err == nil && strings.Trim(port, "0123456789") == "" {
 		host = name
 	}
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))

@@ -229,6 +229,7 @@ func TestThreat21Hosts(t *testing.T) {
 		{loopback, false, []string{"Host", "evil.example:8080"}},
 		{loopback, false, []string{"Host", "localhost.evil.example"}},
 		{loopback, false, []string{"Host", "127.0.0.1.evil.example"}},
+		{loopback, false, []string{"Host", "127.0.0.1:8080.evil.example"}},
 		{loopback, false, []string{"Host", "192.168.1.2:8080"}},
 		{loopback, false, []string{"Host", ""}},
 		{loopback, true, []string{"Host", "localhost:8080", "Origin", "http://localhost:8080"}},
