@@ -135,8 +135,30 @@ func (a *assessor) settings(file, text string, at span) {
 	if s.fetchesFrom(text) || s.namesStranger(text) {
 		a.report("code.foreign", 0, at)
 	}
+	if s.code == "" && s.in == "" {
+		a.startsStrangers(commands, at)
+	}
 	if len(s.urls) > 0 && looksAtNone.MatchString(text) {
 		a.report("defense.trust", 0.5, at)
+	}
+}
+
+// startsStrangers judges that a command of a file of settings, such as an MCP server's, takes what it starts from
+// a stranger: it is asked about when it is typed, and nobody types it.
+func (a *assessor) startsStrangers(commands []string, at span) {
+	for _, command := range commands {
+		if !a.spend(len(command)) {
+			return
+		}
+		inner := newAssessor(a.table)
+		inner.size, inner.runs, inner.depth, inner.commands, inner.began = len(command), true, a.depth+1, maxTaken, a.began
+		inner.command(command, nil)
+		for _, f := range inner.findings {
+			if f.Code == "code.foreign" && f.Weight >= asks {
+				a.reportSaying(f.Code, f.Weight, at, f.Message)
+				return
+			}
+		}
 	}
 }
 
@@ -392,6 +414,7 @@ func (s *settingsFile) commands(file, text string) (list []string) {
 		s.ofLeaves(&n, add)
 		return list
 	}
+	program := "" // that the lines before named last
 	for line := range strings.Lines(text) { // a part of one, or of another form
 		line = strings.TrimSpace(line)
 		if s.markers {
@@ -424,10 +447,18 @@ func (s *settingsFile) commands(file, text string) (list []string) {
 				value = unquoteDouble(q[1 : len(q)-1])
 			}
 			add(strings.TrimPrefix(value, "!"))
-			if doc, err := rawjson.Parse([]byte(value)); err == nil && doc.Root().Kind() == rawjson.Array {
-				for _, e := range doc.Root().Elems() {
-					add(e.Text())
-				}
+			doc, err := rawjson.Parse([]byte(value))
+			if err != nil || doc.Root().Kind() != rawjson.Array {
+				program = value
+				continue
+			}
+			words := []string{program}
+			for _, e := range doc.Root().Elems() {
+				words = append(words, e.Text())
+				add(e.Text())
+			}
+			if program != "" {
+				add(quotedWords(words))
 			}
 		}
 	}
