@@ -43,9 +43,6 @@ func (c *invocation) uses() (prints taint) {
 			if c.inLocalCluster() && !c.tunnelled { // whose secrets were made here
 				prints &^= fromKeeper
 			}
-			if u.prints&fromNet != 0 {
-				c.fetched()
-			}
 			if u.sends && !c.keepsSecrets() {
 				c.sendsFiles()
 			}
@@ -70,12 +67,27 @@ var copying = set("cp copy copyto mv move moveto sync mirror rsync scp")
 // copiesHere reports whether a program that copies between this machine and others brings something here: what
 // it takes lies elsewhere, and where that goes does not.
 func (c *invocation) copiesHere() bool {
-	var operands []string
+	operands, known := c.copyWords()
+	return known && len(operands) > 1 && c.liesElsewhere(operands[0]) && !slices.ContainsFunc(operands[1:], c.liesElsewhere)
+}
+
+// copiesThere reports whether such a program takes something to another place, from here or from elsewhere: the
+// addresses that it is told behind that are where it goes.
+func (c *invocation) copiesThere() bool {
+	operands, _ := c.copyWords()
+	if len(operands) < 2 {
+		return false
+	}
+	return c.liesElsewhere(operands[len(operands)-1]) || !c.liesElsewhere(operands[0]) && slices.ContainsFunc(operands[1:], c.liesElsewhere)
+}
+
+// copyWords are the words by which a program is told what it copies, and where to, and whether all of them are known.
+func (c *invocation) copyWords() (operands []string, known bool) {
 	begun := false
+	known = true
 	for i := 0; i < len(c.args); i++ {
+		known = known && c.args[i].known
 		switch t := c.args[i].text; {
-		case !c.args[i].known:
-			return false
 		case !begun:
 			begun = copying[t]
 		case t != "-" && strings.HasPrefix(t, "-"):
@@ -86,7 +98,7 @@ func (c *invocation) copiesHere() bool {
 			operands = append(operands, t)
 		}
 	}
-	return len(operands) > 1 && c.liesElsewhere(operands[0]) && !slices.ContainsFunc(operands[1:], c.liesElsewhere)
+	return operands, known
 }
 
 // liesElsewhere reports whether a program that copies takes a word for a place that is not on this machine: an

@@ -173,6 +173,9 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.addressed()
 	c.reaches()
 	c.leaks()
+	if prints&fromNet != 0 { // what it brings lies here once it has run, and what it sent lay here before
+		c.fetched()
+	}
 	out := c.printed(c.does())
 	s.moved = s.moved || !c.keepsBranch()
 	c.links()

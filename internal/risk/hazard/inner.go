@@ -584,6 +584,9 @@ func (c *invocation) orders() {
 
 // fetched marks the files that a command brings here from a store elsewhere.
 func (c *invocation) fetched() {
+	if c.copiesThere() {
+		return
+	}
 	for i, a := range c.args {
 		t := a.text
 		if !strings.Contains(t, ":") && (i == 0 || !listed("-f --file -o --output -O", c.args[i-1].text)) {

@@ -498,7 +498,9 @@ func joinedTexts(code string, tokens []token) string {
 func (c *invocation) asProgram(name string, args []flow) {
 	p := *c
 	p.name, p.args = baseName(name), args
-	p.uses()
+	if p.uses()&fromNet != 0 {
+		p.fetched()
+	}
 	p.takesAway()
 	p.givenCode()
 	p.obeysFiles()
