@@ -49,7 +49,7 @@ func (c *invocation) sed() flow {
 				c.removes(a.text, false, c.at)
 			}
 			c.changesMany(a.text, false)
-			c.wrote(a.text, adds, true)
+			c.edited(a.text, script, adds)
 			continue
 		}
 		out = both(out, c.readFile(a))
@@ -71,6 +71,9 @@ func (c *invocation) sed() flow {
 
 // sedAdds is what a script for sed puts into a file, as far as that stands in it.
 func sedAdds(script string) string {
+	if _, with, ok := replacement(strings.TrimSpace(script)); ok {
+		return with + "\n"
+	}
 	var out strings.Builder
 	for line := range strings.FieldsFuncSeq(script, func(r rune) bool { return r == '\n' || r == ';' }) {
 		line = strings.TrimLeft(line, " \t0123456789,$!")
@@ -84,19 +87,51 @@ func sedAdds(script string) string {
 		case line[0] == 'a' || line[0] == 'i' || line[0] == 'c':
 			out.WriteString(strings.TrimLeft(line[1:], "\\ \t") + "\n")
 		case line[0] == 's':
-			mark := line[1:2]
-			if end := closing(line[2:], mark); end >= 0 {
-				with := line[2+end+1:]
-				if end := closing(with, mark); end >= 0 {
-					with = with[:end]
-				}
-				out.WriteString(strings.NewReplacer(`\\`, `\`, `\`+mark, mark).Replace(with) + "\n")
+			if _, with, ok := replacement(line); ok {
+				out.WriteString(with + "\n")
 			}
 		case line[0] == 'r' || line[0] == 'w' || line[0] == 'e':
 			out.WriteString(line + "\n")
 		}
 	}
 	return out.String()
+}
+
+// replacement is what an order such as s/x/y/ looks for, and what it puts there.
+func replacement(order string) (looks, puts string, ok bool) {
+	if len(order) < 3 || order[0] != 's' || isLetter(order[1]) || order[1] == ' ' {
+		return "", "", false
+	}
+	mark := order[1:2]
+	end := closing(order[2:], mark)
+	if end < 0 {
+		return "", "", false
+	}
+	looks, puts = order[2:2+end], order[2+end+1:]
+	if end := closing(puts, mark); end >= 0 {
+		if strings.Trim(puts[end+1:], "gimpIsx0123456789; ") != "" {
+			return "", "", false
+		}
+		puts = puts[:end]
+	}
+	return strings.ReplaceAll(looks, `\`+mark, mark), strings.NewReplacer(`\\`, `\`, `\`+mark, mark).Replace(puts), true
+}
+
+// edited notes that an editor of lines changes a file where it lies. Where all that stands there is known, and the
+// script says by its words alone what is put in the place of what, the file is what comes of it; else it has what
+// the script adds besides.
+func (c *invocation) edited(name, script string, adds flow) {
+	had, ok := c.getFile(name)
+	looks, puts, substitutes := replacement(strings.TrimSpace(script))
+	if ok && had.known && substitutes && looks != "" && !strings.ContainsAny(puts, `\&`) {
+		plain := strings.NewReplacer(`\.`, ".", `\/`, "/", `\-`, "-", `\[`, "[", `\]`, "]", `\*`, "*", `\$`, "$").Replace(looks)
+		if strings.Contains(had.text, plain) {
+			adds.text, adds.taint = strings.ReplaceAll(had.text, plain, puts), adds.taint|had.taint
+			c.wrote(name, adds, false)
+			return
+		}
+	}
+	c.wrote(name, adds, true)
 }
 
 // sedInPlace reports whether sed is told to write what it makes of a file back into it.
@@ -132,8 +167,8 @@ func (c *invocation) writesBack(language string) (writes bool) {
 	return writes
 }
 
-// editsInPlace judges that an interpreter writes the files that it is given.
-func (c *invocation) editsInPlace(i interpreter) {
+// editsInPlace judges that an interpreter writes the files that it is given, by what this code makes of their lines.
+func (c *invocation) editsInPlace(i interpreter, code []flow) {
 	if !c.writesBack(i.language) {
 		return
 	}
@@ -147,8 +182,13 @@ func (c *invocation) editsInPlace(i interpreter) {
 			c.removes(a.text, false, c.at)
 		}
 		c.changesMany(a.text, false)
-		if k > 0 && strings.ContainsAny(a.text, "/.~") && !strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \n") {
-			c.writeFile(a, flow{}, true)
+		if k > 0 && (strings.ContainsAny(a.text, "/.~") || isTaskFile(a.text) || isMakefile(strings.ToLower(a.text))) && !strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \n") {
+			left := flow{}
+			if i.language == "perl" && len(code) > 0 { // whose orders are sed's
+				c.edited(a.text, code[0].text, flow{text: sedAdds(code[0].text), known: true})
+				left.known = true
+			}
+			c.writeFile(a, left, true)
 		}
 	}
 }

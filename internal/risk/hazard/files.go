@@ -211,7 +211,7 @@ func (s *shell) wrote(p string, content flow, appends bool) {
 			if s.addedTo == nil {
 				s.addedTo = map[string]bool{}
 			}
-			s.addedTo[p] = true
+			s.addedTo[path.Clean(p)] = true
 		}
 	}
 	s.putFile(p, content)

@@ -262,15 +262,12 @@ func (c *invocation) runsFetched() {
 	if c.name == "make" || c.name == "gmake" {
 		for i, a := range c.args {
 			if f, ok := c.getFile(a.text); ok && i > 0 && listed("-f --file --makefile", c.args[i-1].text) {
-				c.recipes(f.text)
+				c.makefile(a.text, f)
 			}
 		}
 		for _, name := range []string{"Makefile", "makefile", "GNUmakefile"} {
 			if f, ok := c.getFile(name); ok {
-				if f.taint&fromNet != 0 {
-					c.report("shell.download_run", 0, c.at)
-				}
-				c.recipes(f.text)
+				c.makefile(name, f)
 			}
 		}
 	}
@@ -376,6 +373,9 @@ func (c *invocation) runsImplied() {
 		for written, f := range c.files {
 			if ok, _ := path.Match(name, path.Base(written)); ok && (f.text != "" || f.taint&fromNet != 0) {
 				c.runsKind(f, path.Base(written), u.language)
+				if u.language == ofTasks && c.addedTo[written] { // wherever in it
+					c.taskFile(f.text)
+				}
 			}
 		}
 	}
@@ -420,7 +420,7 @@ func (c *invocation) runsKind(f flow, name, language string) {
 	if f.taint&fromNet != 0 {
 		c.report("shell.download_run", 0, c.at)
 	}
-	if name == "package.json" && f.known {
+	if name == "package.json" && f.text != "" {
 		words := c.told()
 		if !runsOfPackages[c.name] {
 			words = nil
@@ -597,6 +597,16 @@ func (c *invocation) fetched() {
 				c.putFile(name, flow{taint: fromNet})
 			}
 		}
+	}
+}
+
+// makefile judges that a makefile is run which the call wrote, or into which it put something, wherever in it.
+func (c *invocation) makefile(name string, f flow) {
+	if f.taint&fromNet != 0 {
+		c.report("shell.download_run", 0, c.at)
+	}
+	if c.recipes(f.text); c.addedTo[path.Clean(name)] {
+		c.taskFile(f.text)
 	}
 }
 

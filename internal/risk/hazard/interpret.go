@@ -95,7 +95,7 @@ func (c *invocation) interpret(i interpreter) (out flow) {
 		return flow{}
 	}
 	s := c.startedBy(i)
-	c.editsInPlace(i)
+	c.editsInPlace(i, s.code)
 	if i.language == "vim" {
 		defer func() { out.taint |= s.printed }()
 	}

@@ -44,6 +44,7 @@ var manifestKinds = []manifestKind{
 
 	// Packages and modules.
 	{files: "package.json", sources: lazyregexp.New(`"(?:[@\w./>*-]+)"\s*:\s*"((?:git\+|git:|git@)[^"\s]+|https?://[^"\s]+\.(?:tgz|tar\.gz|git)(?:[#?][^"\s]*)?)"`)},
+	{files: "package.json", within: lazyregexp.New(`"(?:overrides|resolutions)"\s*:\s*\{[^}]*(?:\}|$)`), sources: lazyregexp.New(`"\s*:\s*"((?:github|gitlab|bitbucket|gist):[^"\s]+)"`), tools: true}, // in the place of another's package
 	{files: "pnpm-workspace.yaml", sources: anyAddress},
 	{files: "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock", keys: "resolved tarball resolution"},
 	{files: "bunfig.toml", keys: "url registry"},

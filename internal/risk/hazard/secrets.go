@@ -565,7 +565,7 @@ func (c *invocation) picks() (out flow) {
 	if out = c.ordinary(); slices.ContainsFunc(c.args, func(a flow) bool { return jqRecodes.MatchString(a.text) }) {
 		out.taint |= inOtherForm(out.taint)
 	}
-	return out
+	return both(out, flow{text: c.putsMembers()})
 }
 
 // picksNames reports whether all that jq prints of the files that it is given are names in an object, or a setting

@@ -294,7 +294,7 @@ func (c *invocation) setsPackage() {
 		for i := len(parts) - 1; i >= 0 && i < 8; i-- {
 			text = "{" + string(rawjson.Quote(parts[i])) + ": " + text + "}"
 		}
-		c.settings("package.json", text, c.at)
+		c.wrote("package.json", flow{text: text + "\n", known: true, taint: a.taint & (fromSecret | fromPlace)}, true)
 	}
 }
 

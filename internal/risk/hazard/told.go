@@ -175,6 +175,8 @@ func RunsNothing(program string, words []string) bool {
 	case "make", "gmake":
 		of := askingMake(words)
 		return of.reads && !of.any
+	case "npm", "pnpm":
+		return len(words) > 1 && words[0] == "pkg" && listed("set get delete fix", words[1])
 	}
 	return false
 }
