@@ -631,7 +631,9 @@ func (p *program) read(tokens []token, text string) {
 			}
 		case "require", "import", "use":
 			if i+1 < len(tokens) && tokens[i+1].isText {
-				if can = moduleAbility(tokens[i+1].text); isURL(tokens[i+1].text) {
+				if can = moduleAbility(tokens[i+1].text); strings.HasPrefix(tokens[i+1].text, "data:") {
+					can = canEval // a module that stands in its address
+				} else if isURL(tokens[i+1].text) {
 					can = canHTTP | canEval // a module that is fetched
 				}
 			}

@@ -236,6 +236,9 @@ func (a *assessor) runsFile(base, text string, words []string) bool {
 	if lang == "" && listed("Gemfile Vagrantfile Brewfile Podfile Fastfile Dangerfile", base) || path.Ext(base) == ".gemspec" {
 		lang = "ruby"
 	}
+	if lang == "" && listed("SConstruct SConscript wscript", base) {
+		lang = "python"
+	}
 	low := strings.ToLower(base)
 	source, isSource := sourceOf(low)
 	orders, isDocument := documentOrders(low, text)

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"html"
 	"path"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ var sourceWords = func() map[string]ability {
 		words string
 	}{
 		{canRun, "command commandcontext callcommand callprocess readprocess createprocess process processstartinfo execshellcmd execcmd execcmdex startcmd shell sh cmd run open_process_in popen exec execvp commandline launch launchpath invoke_shell runcommand system2 cmdline qprocess generate esyscmd execute output_of rawsystem proc"},
-		{canHTTP, "http https post httpclient reqwest ureq hyper urlsession url httprequest webrequest libcurl curl_easy_init httpurlconnection okhttpclient okhttp ktor httpoison req tesla httr dio client restclient"},
+		{canHTTP, "http https httpc post httpclient reqwest ureq hyper urlsession url httprequest webrequest libcurl curl_easy_init httpurlconnection okhttpclient okhttp ktor httpoison req tesla httr dio client restclient"},
 		{canConnect, "dial net tcpstream tcpclient socketstream networkstream connect"},
 		{canWrite, "writefile write create openfile writer filewriter writestring fputs fwrite fopen writealltext writeallbytes writetext ofstream outputstream fileoutputstream spit with-temp-file write-region writelines cat save put_contents writefilesync"},
 	} {
@@ -87,6 +88,10 @@ func (a *assessor) source(l sourceLanguage, text string, at span) {
 	}
 	a.directives(text, at)
 	a.programDoes(l.end, whole, at)
+	a.fetchesAndRuns(whole, at)
+	if p.can&canHTTP != 0 && evaluatesText.MatchString(whole) && slices.ContainsFunc(p.strings, func(t token) bool { return isURL(t.text) && stranger(t.text) }) {
+		a.report("shell.download_run", 0, at)
+	}
 	if p.can&canRun != 0 {
 		p.runsStrings(text)
 	}
@@ -110,6 +115,9 @@ func (a *assessor) source(l sourceLanguage, text string, at span) {
 		a.report("shell.reverse_shell", 0, at)
 	}
 }
+
+// evaluatesText is how programs of these languages run a text that they have as code.
+var evaluatesText = lazyregexp.New(`\bCode\.(?:eval_string|compile_string|eval_quoted)\b|\((?:eval|load-string|read-eval)\s|\bEval\.(?:me|x)\b|\bGroovyShell\b|\bScriptEngine\w*\b|\binclude_string\b|\bMeta\.parse\b|\bEVAL\b|\berl_eval\b`)
 
 // places are the paths that a source text names: as they stand, put together, and behind what
 // gives the home folder.
@@ -171,6 +179,7 @@ func (s *shell) settingsText(text string) {
 	s.taskFile(text)
 	s.cmakeDoes(text)
 	s.markedUpDoes(text)
+	s.fetchesAndRuns(text, s.at)
 	tried := 0
 	for line := range strings.Lines(text) {
 		for i := 0; i < len(line) && tried < 40; {
@@ -231,6 +240,7 @@ var cmakeCalls = lazyregexp.New(`(?i)\b(set|file|foreach)\s*\(\s*(\w+)\s+([^()]*
 // markedUpDoes judges what a build of Ant or MSBuild removes: its properties are variables, and what its elements
 // of that name are given is.
 func (s *shell) markedUpDoes(text string) {
+	s.markedUpRuns(text)
 	if !strings.Contains(text, "<") || !removesMarkedUp.MatchString(text) {
 		return
 	}
@@ -256,7 +266,45 @@ func (s *shell) markedUpDoes(text string) {
 	s.kept(1, asksFrom, func() { s.command(script.String(), &s.at) })
 }
 
+// markedUpRuns judges what a build of Maven or Ant has run: a program, and its words, which are elements or their
+// attributes.
+func (s *shell) markedUpRuns(text string) {
+	var script strings.Builder
+	for _, m := range startsMarkedUp.FindAllStringSubmatchIndex(text, 16) {
+		program, rest := submatch(text, m, 1)+submatch(text, m, 2), text[m[1]:]
+		if end := endsMarkedUp.FindStringIndex(rest); end != nil {
+			rest = rest[:end[0]]
+		}
+		words := []string{program}
+		for _, a := range wordMarkedUp.FindAllStringSubmatch(rest, 32) {
+			words = append(words, html.UnescapeString(a[1]+a[2]))
+		}
+		line := quotedWords(words)
+		if more := lineMarkedUp.FindStringSubmatch(rest); more != nil {
+			line += " " + html.UnescapeString(more[1]+more[2])
+		}
+		script.WriteString(line + "\n")
+	}
+	if script.Len() > 0 {
+		s.kept(1, asksFrom, func() { s.command(script.String(), &s.at) })
+	}
+}
+
+// submatch is a group of a match by its places, empty for none.
+func submatch(text string, m []int, group int) string {
+	if m[2*group] < 0 {
+		return ""
+	}
+	return text[m[2*group]:m[2*group+1]]
+}
+
 var (
+	// startsMarkedUp is the program that such a build starts, wordMarkedUp one of its words, and lineMarkedUp several.
+	startsMarkedUp = lazyregexp.New(`(?i)<executable>\s*([^<>\s]+)\s*</executable>|<exec\b[^<>]*\bexecutable\s*=\s*"([^"<>]+)"`)
+	endsMarkedUp   = lazyregexp.New(`(?i)</configuration>|</exec>|<executable>|<exec\b`)
+	wordMarkedUp   = lazyregexp.New(`(?i)<argument>\s*([^<]*?)\s*</argument>|<arg\s+value\s*=\s*"([^"]*)"`)
+	lineMarkedUp   = lazyregexp.New(`(?i)<commandlineArgs>\s*([^<]*?)\s*</commandlineArgs>|<arg\s+line\s*=\s*"([^"]*)"`)
+
 	// removesMarkedUp is an element by which a build removes a folder, or the first that it is given within;
 	// setsMarkedUp sets a property.
 	removesMarkedUp  = lazyregexp.New(`(?is)<(?:delete|removedir)\b(?:[^<>]*>\s*<(?:fileset|dirset))?[^<>]*\b(?:dir|directories)\s*=\s*"([^"<>\n]+)"`)
