@@ -146,6 +146,7 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.trustsModel()
 	c.fetchesProgram()
 	c.carries()
+	c.removesSystem()
 	c.takesAway()
 	c.strange()
 	c.changesProduction()
