@@ -298,7 +298,7 @@ func (a *assessor) reportSaying(code string, weight float64, at span, says strin
 	if weight == 0 {
 		weight = t.weight
 	}
-	if a.rehearsed && (code == "destroy.store" || code == "sql.destroy") || a.aside && (code == "destroy.store" || code == "destroy.cloud") {
+	if a.rehearsed && (code == "destroy.store" || code == "sql.destroy") || a.aside && listed("destroy.store destroy.cloud publish.name publish.mass", code) {
 		weight *= previewed
 	}
 	if a.ofHere && code == "sql.destroy" {

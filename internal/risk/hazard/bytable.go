@@ -20,7 +20,7 @@ func (c *invocation) uses() (prints taint) {
 	c.kept(scale, 0, func() {
 		for _, u := range c.table.programs[c.name] {
 			switch family, _, _ := strings.Cut(u.effect, "."); {
-			case !u.isOf(own), shows && actingFamilies[family], family == "destroy" && !u.isOf(c.beforeContained(own)):
+			case !u.isOf(own), u.often && !c.repeats(), shows && actingFamilies[family], family == "destroy" && !u.isOf(c.beforeContained(own)):
 				continue
 			case (u.effect == "publish.deploy" || u.effect == "destroy.cloud") && !u.isOf(verbs), u.effect == "secret.memory" && c.onlyTraces():
 				continue
@@ -60,6 +60,10 @@ func (c *invocation) uses() (prints taint) {
 	c.attackTool(c.path)
 	return prints
 }
+
+// repeats reports whether the command runs many times, as far as its turns are known: in a loop, or for each line
+// that another program reads.
+func (c *invocation) repeats() bool { return c.many > 0 || listed("xargs parallel", c.around) }
 
 // copying are words behind which a program is told what it copies, and last where to.
 var copying = set("cp copy copyto mv move moveto sync mirror rsync scp")

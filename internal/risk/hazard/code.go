@@ -654,6 +654,9 @@ func (p *program) read(tokens []token, text string) {
 			p.loses(tokens, i, text)
 		}
 	}
+	if !p.kept && p.nesting == 0 {
+		p.requests(tokens, text)
+	}
 	if p.language == "perl" || p.language == "ruby" || p.language == "php" {
 		if strings.Contains(text, "`") {
 			p.can |= canRun
@@ -1074,6 +1077,9 @@ func (p *program) judge(text string) taint {
 	}
 	if short {
 		p.losesObjects(text)
+		p.dropsAfar(text)
+		p.sendsMoney(text)
+		p.tellsMany(text)
 		p.trusts(text, p.texts, p.at)
 	}
 	if short && (has(canRun) || has(canEval) || loadsFiles.MatchString(text[:min(len(text), 16<<10)])) {

@@ -256,8 +256,8 @@ func (p *program) losesObjects(text string) {
 
 var (
 	cloudLibraries = lazyregexp.New(`\b(?:boto3|aioboto3|aiobotocore|botocore|minio|oss2|qcloud_cos|ibm_boto3)\b|\bgoogle\.cloud\b|\bazure\.(?:storage|mgmt|cosmos|data)|@aws-sdk/|\baws-sdk\b|@google-cloud/|@azure/|software\.amazon\.awssdk|aws-sdk-go`)
-	losesKept      = lazyregexp.New(`(?is)\b(?:object_versions|objects|list_blobs|list_objects\w*|list_object_versions)\b[^\n]{0,120}\.delete\(|\b(?:delete_objects|delete_blobs?|delete_blob_versions?|delete_object_version|batch_delete\w*|deleteobjects(?:command)?|deletefiles)\s*\(|\bfor\s+(?:\w+\s*,\s*)?(\w+)\s+in\b[^\n]{0,200}:\s*(?:\n[^\n]*){0,4}?\n?[ \t]*\w+\.delete\(\s*\)|\b(?:put_bucket_versioning|putbucketversioning(?:command)?)\b.{0,200}\bsuspended\b|\bversioning_enabled\s*=\s*false|\b(?:delete_bucket_replication|put_bucket_lifecycle\w*|putbucketlifecycle\w*|remove_object_lock\w*|put_object_lock_configuration)\s*\(`)
-	playsCloud     = lazyregexp.New(`\b(?:moto|mock_aws|mock_s3|localstack|LocalStack|aws-sdk-client-mock|fake-gcs-server|azurite)\b`)
+	losesKept      = lazyregexp.New(`(?is)\b(?:object_versions|objects|list_blobs|list_objects\w*|list_object_versions)\b[^\n]{0,120}\.delete\(|\b(?:delete_objects|delete_blobs?|delete_blob_versions?|delete_object_version|batch_delete\w*|deleteobjects(?:command)?|deletefiles)\s*\(|\bfor\s+(?:\w+\s*,\s*)?(\w+)\s+in\b[^\n]{0,200}:\s*(?:\n[^\n]*){0,4}?\n?[ \t]*\w+\.delete\(\s*\)|\b(?:put_bucket_versioning|putbucketversioning(?:command)?)\b.{0,200}\bsuspended\b|\bversioning_enabled\s*=\s*false|\bbucket\(\s*["'][^"'\n]*["']\s*\)\.delete\(|\.delete\(\s*force\s*=\s*true|\b(?:delete_bucket_replication|put_bucket_lifecycle\w*|putbucketlifecycle\w*|remove_object_lock\w*|put_object_lock_configuration)\s*\(`)
+	playsCloud     = lazyregexp.New(`\b(?:moto|mock_aws|mock_s3|localstack|LocalStack|aws-sdk-client-mock|Stubber|MagicMock|unittest\.mock|testcontainers|fake-gcs-server|azurite)\b`)
 )
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

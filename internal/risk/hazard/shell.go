@@ -31,6 +31,7 @@ type shell struct {
 	fed       bool // the input comes from a pipe or a redirection
 	elevated  bool
 	loops     int    // around the command
+	many      int    // of them those that turn more than a few times, or nobody knows how often
 	around    string // the wrapper that was unwrapped last
 	sourceRun bool   // runs words read at run time
 	at        span
@@ -332,7 +333,9 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 		s.lingers = true
 		s.loops++
 		defer func() { s.loops-- }()
-		if lines := s.linesRead(c.Cond, in); len(lines) > 1 {
+		lines := s.linesRead(c.Cond, in)
+		defer s.turning(len(lines))()
+		if len(lines) > 1 {
 			var out flow
 			for _, line := range lines {
 				one := in
@@ -347,7 +350,10 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 	case *syntax.ForClause:
 		s.loops++
 		defer func() { s.loops-- }()
-		if it, ok := c.Loop.(*syntax.WordIter); ok && it.Name != nil {
+		it, ok := c.Loop.(*syntax.WordIter)
+		if !ok || it.Name == nil {
+			defer s.turning(0)()
+		} else {
 			var all flow
 			var each []flow
 			all.known = true
@@ -357,6 +363,11 @@ func (s *shell) cmd(c syntax.Command, in flow) flow {
 				f.text += " "
 				all = both(all, f)
 			}
+			turns := 0
+			if all.known && !strings.ContainsAny(all.text, "*?[$`") && !strings.Contains(all.text, "..") {
+				turns = len(strings.Fields(all.text))
+			}
+			defer s.turning(turns)()
 			if len(each) > 1 && len(each) <= s.turns { // else what stands behind it is seen of the last only
 				s.turns -= len(each)
 				for _, f := range each {
@@ -531,6 +542,19 @@ func (s *shell) call(c *syntax.CallExpr, in flow) flow {
 	defer func() { s.beside = before }()
 	return s.invoke(args, in, 0)
 }
+
+// turning notes that what is read is in a loop, until what it returns is called. turns is how often that turns, 0
+// where nobody knows.
+func (s *shell) turning(turns int) (done func()) {
+	if turns > 0 && turns <= fewTurns {
+		return func() {}
+	}
+	s.many++
+	return func() { s.many-- }
+}
+
+// fewTurns is how often somebody writes something to people who names each of them.
+const fewTurns = 10
 
 // linesRead are the lines that a loop reads one by one: while read x. Of more than may be looked at these are the
 // ones that name a place of secrets.

@@ -63,6 +63,7 @@ type use struct {
 	speaks bool     // its words, and what comes in, go to others
 	tells  bool     // so do they, and the files that its options name, as texts that people read
 	keeps  bool     // it keeps secrets, or has them used: what it is given belongs there
+	often  bool     // only where it runs many times: in a loop, for each line of a list
 	serves bool     // the folder that it is given, or is in, is shown to whoever asks
 	code   bool     // it runs, or installs, what lies at the addresses that it is given
 	tool   bool     // that is a program which is run as it comes, so that it counts whose it is
@@ -202,7 +203,7 @@ type section struct {
 var (
 	policySections = []section{
 		{"effects", "effect weight says", "asi attack", (*tableReader).effect},
-		{"programs", "program source", "words but effect weight prints issuer sends keeps serves fetches", (*tableReader).program},
+		{"programs", "program source", "words but effect weight when prints issuer sends keeps serves fetches", (*tableReader).program},
 		{"windows", "program effect source", "words weight", (*tableReader).windowsProgram},
 		{"options", "program", "takes wraps previews source", (*tableReader).option},
 		{"calls", "effect source", "tool args weight looks", (*tableReader).call},
@@ -452,6 +453,11 @@ func (r *tableReader) program(row *yamldoc.Node) {
 		u.sends, u.tells, u.speaks = n.Text == "files", n.Text == "texts", n.Text == "words"
 		if !u.sends && !u.tells && !u.speaks {
 			r.fault(n, "", "sends is files, texts or words, or not there")
+		}
+	}
+	if n := row.Get("when"); n != nil {
+		if u.often = n.Text == "repeated"; !u.often {
+			r.fault(n, "", "when is repeated, or not there")
 		}
 	}
 	if n := row.Get("serves"); n != nil {
