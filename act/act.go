@@ -614,6 +614,7 @@ type Edit struct {
 // that the session is not known to have written to it. Line is the line of the file that does it, from
 // 1, and Text what stands there, which is not recorded; 0 and empty where it can be told of no one line.
 // Sets says that the call does not run the file: it sets in it what a coding agent runs by itself from then on.
+// Says is the sentence that says what it does, where that is another than its code's; it is not recorded either.
 type FileRun struct {
 	File   string
 	Code   string
@@ -622,6 +623,7 @@ type FileRun struct {
 	Sets   bool
 	Line   int
 	Text   string
+	Says   string
 }
 
 // Risk is what the detectors found: a score from 0 to 1, its level, and the threats.

@@ -358,7 +358,7 @@ func Remembered(s *session.State, a *act.Action, i *Instructions) policy.Session
 	return policy.Session{
 		Known: s.Known, Steps: s.Steps, Calls: s.Calls, Started: s.Started,
 		Tainted: s.Tainted(a.Turn), Autonomous: s.Autonomous, Values: &s.Values, At: s.At,
-		Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled, Astray: s.Astray, Kept: s.Kept, Mounted: s.Mounted, Held: s.Held(), Wrote: s.Wrote, Valued: s.Valued, Local: s.Local(a), CalledBy: s.CalledBy,
+		Written: s.Written, Inside: s.Inside, WroteTo: s.WroteTo, OwnWork: s.OwnWork, Brought: s.Brought, Awaits: s.Awaits, Tunnelled: s.Tunnelled, Astray: s.Astray, Kept: s.Kept, Mounted: s.Mounted, Held: s.Held(), Wrote: s.Wrote, Valued: s.Valued, Local: s.Local(a), CalledBy: s.CalledBy,
 		Instructed: i.of(a), Past: s.PastOf(a),
 	}
 }

@@ -158,7 +158,7 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 	}
 	if texts, first := e.textsOf(read, written, named); len(texts) > 0 {
 		for _, f := range read.With(texts) {
-			runs = added(runs, act.FileRun{File: first, Code: f.Code, Weight: f.Weight})
+			runs = added(runs, act.FileRun{File: first, Code: f.Code, Weight: f.Weight, Says: hazard.Default().Saying(f)})
 		}
 	}
 	if e.tooMuch && len(runs) > 0 { // more than could be read
@@ -172,7 +172,7 @@ func (g *Guarded) Runs(a *act.Action, read *hazard.Reading, wrote func(name stri
 func (s *script) runsAll(found []hazard.Finding) (runs []act.FileRun) {
 	for _, f := range found {
 		had := len(runs)
-		if runs = added(runs, act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight}); len(runs) > had && had < maxLined {
+		if runs = added(runs, act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight, Says: hazard.Default().Saying(f)}); len(runs) > had && had < maxLined {
 			runs[had] = s.runs(f, false)
 		}
 	}
@@ -191,7 +191,7 @@ func added(runs []act.FileRun, r act.FileRun) []act.FileRun {
 // runs is what running a script does by a finding, with the line that does it.
 func (s *script) runs(f hazard.Finding, found bool) act.FileRun {
 	line, text := hazard.Default().LineOf(s.name, s.text, s.words, f)
-	return act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight, Found: found, Line: line, Text: text}
+	return act.FileRun{File: s.name, Code: f.Code, Weight: f.Weight, Found: found, Line: line, Text: text, Says: hazard.Default().Saying(f)}
 }
 
 // maxLined is of how many findings of a script the line is told.

@@ -48,6 +48,8 @@ type Session struct {
 	Inside func(name string) float64
 	// WroteTo reports whether the session wrote to a file. Nil for nothing.
 	WroteTo func(name string) bool
+	// OwnWork reports whether, of what its work wrote, the session itself wrote a file. Nil for all.
+	OwnWork func(name string) bool
 	// Brought is the same of what lies in a folder that came from elsewhere.
 	Brought func(name string) float64
 	// Awaits reports whether something that the session began may run what is written into a
@@ -420,7 +422,7 @@ func (e *evaluation) runsWritten() {
 			read[r.File] = true
 		}
 		if r.Code != "" {
-			e.hazards = e.hazards.With(e.table.InFile(r))
+			e.hazards = e.hazards.With(e.table.InFile(r, e.writer(r.File)))
 		}
 	}
 	for _, of := range []struct {
@@ -429,24 +431,32 @@ func (e *evaluation) runsWritten() {
 		code    string
 		says    string
 	}{
-		{e.hazards.Ran, e.ranWritten(), "shell.written_run", "The call runs %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
-		{e.hazards.Called, e.in.Session.Written, "shell.written_run", "The call runs a program of a name, %.80q, that this session has given to a file of its own, which would do what asks a person where a command does it."},
-		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which this session brought from elsewhere: nobody is known to have looked at it."},
-		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads in %.80q, which this session wrote or fetched, and which would do what asks a person where a command does it."},
-		{e.hazards.Altered, e.wroteTo, "shell.written_run", "The call runs what a filter makes of %.80q, which this session wrote: what that will be nobody can read."},
-		{e.hazards.Later, e.graveWritten, "persist.setting", "The call has a program of somebody's run %.80q later, which this session wrote, and which would do what hardly anybody wants."},
-		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which this session has put at an address that only foreign text has named, or where people do not keep their repositories."},
-		{e.hazards.FetchedRun, e.onlyHeard, "code.foreign", "The call fetches %.80q and runs it, and only foreign text has named it: nobody is known to have looked at it."},
+		{e.hazards.Ran, e.ranWritten(), "shell.written_run", "The call runs %.80q, which %s wrote or fetched, and which would do what asks a person where a command does it."},
+		{e.hazards.Called, e.in.Session.Written, "shell.written_run", "The call runs a program of a name, %.80q, that %s has given to a file of its own, which would do what asks a person where a command does it."},
+		{e.hazards.RanIn, e.in.Session.Brought, "code.foreign", "The call runs what lies in the folder %.80q, which %s brought from elsewhere: nobody is known to have looked at it."},
+		{e.hazards.Fed, e.in.Session.Inside, "shell.written_run", "The call runs what it reads in %.80q, which %s wrote or fetched, and which would do what asks a person where a command does it."},
+		{e.hazards.Altered, e.wroteTo, "shell.written_run", "The call runs what a filter makes of %.80q, which %s wrote: what that will be nobody can read."},
+		{e.hazards.Later, e.graveWritten, "persist.setting", "The call has a program of somebody's run %.80q later, which %s wrote, and which would do what hardly anybody wants."},
+		{e.hazards.Pushed, e.in.Session.Written, "publish.elsewhere", "The call pushes to %.80q, which %s has put at an address that only foreign text has named, or where people do not keep their repositories."},
+		{e.hazards.FetchedRun, e.onlyHeard, "code.foreign", "The call fetches %.80[1]q and runs it, and only foreign text has named it: nobody is known to have looked at it."},
 	} {
 		for _, name := range of.names {
 			if of.written == nil {
 				break
 			}
 			if w := of.written(name); w > 0 && !read[name] {
-				e.hazards = e.hazards.With(hazard.Finding{Code: of.code, Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf(of.says, name), Beside: true})
+				e.hazards = e.hazards.With(hazard.Finding{Code: of.code, Category: "ASI05", Technique: "T1059", Weight: w, Message: fmt.Sprintf(of.says, name, e.writer(name)), Beside: true})
 			}
 		}
 	}
+}
+
+// writer says which session wrote a file: this one, or another of those that work in its folder.
+func (e *evaluation) writer(name string) string {
+	if own := e.in.Session.OwnWork; own != nil && !own(name) {
+		return "another session here"
+	}
+	return "this session"
 }
 
 // onlyHeard is how grave it is to run a package that only foreign text has named in this session, and text from

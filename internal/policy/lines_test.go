@@ -8,6 +8,20 @@ import (
 	"reeve.example/reeve/internal/wording"
 )
 
+// TestWhoWrote: a file that another session of the same folder wrote is not said to be this one's, and what it does is
+// said as the reader of it says it.
+func TestWhoWrote(t *testing.T) {
+	starter := starterSet(t)
+	for by, own := range map[string]func(string) bool{"this session": nil, "another session here": func(string) bool { return false }} {
+		a := commandAct("sh sync.sh")
+		a.Runs = []act.FileRun{{File: "sync.sh", Code: "destroy.store", Weight: 0.45, Line: 2, Says: "What another machine has is deleted there."}}
+		v := starter.Evaluate(&Input{Action: a, Session: Session{Known: true, OwnWork: own}})
+		if said := wording.Message(&act.Decision{Effect: v.Effect, Reasons: v.Reasons}); !strings.Contains(said, `"sync.sh", which `+by+` wrote (line 2): What another machine has is deleted there.`) {
+			t.Errorf("%s: %q", by, said)
+		}
+	}
+}
+
 // TestAskedLines: who is asked about a call that runs a file reads the line that does it, masked, in one line
 // and cut, however the file has it; and the message, which is recorded, has none of its words.
 func TestAskedLines(t *testing.T) {

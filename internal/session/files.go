@@ -461,7 +461,7 @@ func (s *State) wrote(st *Step, a *act.Action, read *hazard.Reading) {
 			weight, within = s.Written(f.Copy), s.Inside(f.Copy)
 		}
 		keeps := f.Changed || f.Adds || f.Copy == "" && read.IsEdit() // what else is in the file
-		if now := s.whose(f, keeps); len(st.files) < maxFacts && !s.work().knows(factWrote, f.Name, now) {
+		if now := s.whose(f, keeps); len(st.files) < maxFacts && !(s.work().knows(factWrote, f.Name, now) && s.OwnWork(f.Name)) {
 			st.files = append(st.files, factOf(factWrote, f.Name, now))
 		}
 		for _, pattern := range hazard.Patterns(cmp.Or(f.Path, f.Name)) {
@@ -800,6 +800,12 @@ func (s *State) runs(file uint64, depth int, looked *int) uint64 {
 // looked at, whatever a look at it would find. Of a pattern, as hazard.Patterns has them, it
 // reports whether the session has written to any file that it stands for.
 func (s *State) WroteTo(name string) bool { return s.work().knows(factWrote, name, 1) }
+
+// OwnWork reports whether the session itself has written to a file of this name, or of this pattern, as far as it
+// remembers that: else another session of its work has.
+func (s *State) OwnWork(name string) bool {
+	return s.shared == nil || s.knows(factWrote, name, 1) || s.knows(factWrote, name, 2)
+}
 
 // whose is the tier of factWrote that a file has once it is written; keeps says that it still
 // holds what it held before.

@@ -115,11 +115,11 @@ func (r *Reading) With(texts map[string]string) (does []Finding) {
 // asksFrom is how grave something is at least that somebody is asked about.
 const asksFrom = 0.4
 
-// InFile is what a call does by running a file that does it, or by what it sets in one that is run; without a file, by what earlier
-// commands have left in its shell.
-func (t *Table) InFile(r act.FileRun) Finding {
+// InFile is what a call does by running a file that does it and that a session wrote, or by what it sets in one that is run;
+// without a file, by what earlier commands have left in its shell. by says which session: "this session", or another one.
+func (t *Table) InFile(r act.FileRun, by string) Finding {
 	e := t.effects[r.Code]
-	says := cmp.Or(e.message, "It does what somebody is asked about.")
+	says := cmp.Or(r.Says, e.message, "It does what somebody is asked about.")
 	f := Finding{Code: r.Code, Category: e.category, Technique: e.technique, Weight: r.Weight, Beside: true, Text: r.Text}
 	switch {
 	case r.Sets:
@@ -127,9 +127,18 @@ func (t *Table) InFile(r act.FileRun) Finding {
 	case r.File == "":
 		f.Message = "By what earlier commands of this session have set in its shell: " + says
 	default:
-		f.Message = fmt.Sprintf("The call runs %.80q, which this session wrote%s: %s", r.File, inLine(r), says)
+		f.Message = fmt.Sprintf("The call runs %.80q, which %s wrote%s: %s", r.File, by, inLine(r), says)
 	}
 	return f
+}
+
+// Saying is the sentence of a finding, where that is another than the one for all of its code, and quotes nothing: what
+// is said of a file is recorded, and its words are not.
+func (t *Table) Saying(f Finding) string {
+	if f.Message == t.effects[f.Code].message || strings.Contains(f.Message, `"`) {
+		return ""
+	}
+	return f.Message
 }
 
 // InFound is what a call does by running a file that does it and that the session did not write.
@@ -137,7 +146,7 @@ func (t *Table) InFound(r act.FileRun) Finding {
 	e := t.effects[foundRun]
 	return Finding{
 		Code: foundRun, Category: e.category, Technique: e.technique, Weight: e.weight, Beside: true, Text: r.Text,
-		Message: fmt.Sprintf("The call runs %.80q, which lies there%s: %s", r.File, inLine(r), cmp.Or(t.effects[r.Code].message, "It does what is grave.")),
+		Message: fmt.Sprintf("The call runs %.80q, which lies there%s: %s", r.File, inLine(r), cmp.Or(r.Says, t.effects[r.Code].message, "It does what is grave.")),
 	}
 }
 
