@@ -17,7 +17,7 @@ import (
 // tellers are programs whose words are told, searched or stored, and not run.
 var tellers = set(`echo printf : true false ls stat test [ [[ grep egrep fgrep rg ag ack export declare read cd say logger notify-send wall write figlet cowsay
 	mail mailx mutt sendmail jq yq sed gsed awk gawk mawk nawk curl wget http https xh httpie aws slack telegram-send ntfy claude codex gemini llm aider cat tee
-	basename dirname realpath mkdir touch hub jira linear bd wc sort uniq cut tr git-commit shellcheck reeve asciinema`)
+	basename dirname realpath mkdir touch hub jira linear bd wc sort uniq cut tr git-commit shellcheck reeve asciinema pgrep pkill pidwait`)
 
 // textOptions are options whose value is a text for people.
 var textOptions = set("-m --message -b --body --title -t --description --desc -d --comment --notes -n --summary --subject --text --prompt --reason --label --name --data --note --changelog --msg --tag -l --help-text")
@@ -37,7 +37,11 @@ func (c *invocation) runsWords() {
 	if c.coded && !programs()[c.name] && !c.knownRunner() {
 		return // see takesLines
 	}
-	for i, a := range c.args {
+	own := c.args
+	if at := c.wrapped(); at >= 0 && tellers[baseName(own[at].text)] {
+		own = own[:at] // the others are no command: sudo pkill -f 'node .*'
+	}
+	for i, a := range own {
 		if i > 64 {
 			return
 		}
@@ -158,7 +162,7 @@ func (s *shell) runsVariable(name string, v flow) {
 		if row.host || !slices.ContainsFunc(strings.Fields(row.names), func(pattern string) bool { return wild(pattern, name) }) {
 			continue
 		}
-		s.obeys(v.text)
+		s.obeys(v.text, nil)
 		switch {
 		case row.effect != "":
 			if row.value.among([]flow{v}) {
@@ -362,8 +366,8 @@ func (c *invocation) runsImplied() {
 		u = implied{}
 	}
 	for _, name := range u.files {
-		if strings.Contains(name, "*") && !slices.Contains(c.runFiles, name) && len(c.runFiles) < maxRan {
-			c.runFiles = append(c.runFiles, name) // as it stands in the table: see Patterns
+		if strings.Contains(name, "*") {
+			c.runFiles = patterned(c.runFiles, name)
 		} else {
 			c.runFiles = noted(c.runFiles, name)
 		}

@@ -21,7 +21,8 @@ var sessions = map[string]struct {
 	"mysql":      {"-e --execute -V --version -? --help", "-h -u -P -D -S --host --user --port --database", 1 << 10},
 	"mariadb":    {"-e --execute -V --version -? --help", "-h -u -P -D -S --host --user --port --database", 1 << 10},
 	"sqlite3":    {"-version --version -help -cmd -init", "-separator -newline -nullvalue", 2},
-	"redis-cli":  {"--version --help --scan --stat --pipe --eval", "-h -p -n -a -u --user", 1},
+	"redis-cli":  {redisReports, "-h -p -n -a -u --user --pass -i -r -t", 1},
+	"valkey-cli": {redisReports, "-h -p -n -a -u --user --pass -i -r -t", 1},
 	"mongosh":    {"--eval --file -f --version --help", "--host --port -u -p", 1 << 10},
 	"ssh":        {"-N -V -Q -O -G -T -W -f", "-b -c -D -E -e -F -I -i -J -L -l -m -o -p -R -S -w -B", 2},
 	"telnet":     {"", "", 1 << 10},
@@ -36,6 +37,10 @@ var sessions = map[string]struct {
 	"powershell": {"-c -command -f -file -encodedcommand -version", "", 1},
 }
 
+// redisReports are options with which a client of Redis looks at what the store holds, or how quick it is, and ends, or
+// takes what it does from elsewhere.
+const redisReports = "--version -v --help --scan --stat --pipe --eval --bigkeys --memkeys --hotkeys --keystats --latency --latency-history --latency-dist --intrinsic-latency --lru-test --rdb --functions-rdb --replica --slave --cluster"
+
 // sessionWords are programs that wait for what is typed where their first words say so, unless one of the
 // options behind gives them something to do. Consoles and environments of a project that people open all day,
 // such as rails console and poetry shell, are none of them.
@@ -44,7 +49,7 @@ var sessionWords = map[string][]struct{ words, does string }{
 	"doas":      {{"-s", ""}},
 	"su":        {{"", "-c --command -V --version --help"}},
 	"rails":     {{"dbconsole|db", "-h --help"}},
-	"php":       {{"artisan tinker", "--execute --execute= -h --help"}, {"-a", ""}},
+	"php":       {{"artisan tinker", "--execute --execute= -h --help"}, {"-a", "--version --help"}},
 	"artisan":   {{"tinker", "--execute --execute="}},
 	"python":    {{"manage.py shell|shell_plus|dbshell", "-c --command --command= --version -h --help"}},
 	"nix":       {{"develop|shell", "-c --command -h --help"}},

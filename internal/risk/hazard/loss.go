@@ -55,10 +55,10 @@ func (c *invocation) takesAway() {
 			}
 		}
 	}
-	if noResources[c.name] || tellers[c.name] {
+	if noResources[c.name] || tellers[c.name] || c.asksHelp() {
 		return
 	}
-	if o, ok := c.table.options[c.name]; ok && o.wraps >= 0 && noResources[c.wrapped(o)] {
+	if at := c.wrapped(); at >= 0 && noResources[baseName(c.args[at].text)] {
 		return // whose words are those of the command that it runs, which is judged by itself
 	}
 	c.verbAndThing(c.args, packageRunners[c.name])
@@ -70,8 +70,30 @@ func (c *invocation) emulatesStore() bool {
 	return c.name == "wrangler" && c.names("--local") && !c.names("--remote", "--local=false")
 }
 
-// wrapped is the name of the command that a wrapper runs; empty for none.
-func (c *invocation) wrapped(o options) string {
+// helpful are programs that take no option which they do not know, and that print their help and stop where it
+// is asked for behind the words which say what to do.
+var helpful = set(`docker podman nerdctl docker-compose podman-compose buildah bq gcloud az gsutil kubectl oc helm velero restic borg doctl hcloud eksctl kops minikube kind k3d argocd flux vault consul nomad heroku fly flyctl
+	vercel netlify firebase wrangler pulumi cdk prisma supabase typeorm sequelize sequelize-cli knex alembic flask dbt dropdb createdb pg_restore gh glab cargo git`)
+
+// asksHelp reports whether a program of these is asked how it is called, or which it is, and nothing else: the last
+// word says so, and those before it are the few by which it knows of what, and no option that could take the last
+// for its own.
+func (c *invocation) asksHelp() bool {
+	words, name := c.args, c.name
+	if at := c.wrapped(); at >= 0 {
+		words, name = words[at+1:], baseName(words[at].text)
+	}
+	n := len(words) - 1
+	return helpful[name] && n >= 0 && (n < 2 || n < 4 && name != "git") && listed("--help --version", words[n].text) &&
+		!slices.ContainsFunc(words[:n], func(a flow) bool { return !a.known || !isWordy(a.text) || strings.HasPrefix(a.text, "-") })
+}
+
+// wrapped is where among its words a wrapper is told the command that it runs; -1 for none.
+func (c *invocation) wrapped() int {
+	o, is := c.table.options[c.name]
+	if !is || o.wraps < 0 {
+		return -1
+	}
 	skip := o.wraps
 	for i := 0; i < len(c.args); i++ {
 		switch t := c.args[i].text; {
@@ -81,10 +103,10 @@ func (c *invocation) wrapped(o options) string {
 		case skip > 0:
 			skip--
 		default:
-			return baseName(t)
+			return i
 		}
 	}
-	return ""
+	return -1
 }
 
 // sqlClients are programs that take queries as words; manyStores take away, one after the

@@ -98,6 +98,7 @@ type fileRow struct {
 	unasked []string // names, in which * stands for anything
 	alone   bool     // and nothing else of the folder is run
 	not     []string // where these are all its words, the row says nothing
+	kinds   []string // of the files that it takes of a folder, in which * stands for anything; any without them
 }
 
 // variableRow is a variable by which a program is told what to run. Without an effect its value
@@ -213,7 +214,7 @@ var (
 		section{"elsewhere", "program source", "words after skip option takes plain", (*tableReader).runsElsewhere},
 		section{"runs", "program source", "words after skip option takes plain", (*tableReader).runsHere},
 		section{"hosts", "program source", "words option plain skip takes", (*tableReader).hostsOf},
-		section{"files", "program source", "words option unasked alone not", (*tableReader).obeysFiles},
+		section{"files", "program source", "words option unasked alone not kinds", (*tableReader).obeysFiles},
 		section{"carriers", "program source", "words option last folder", (*tableReader).carriesFiles},
 		section{"emptied", "program source", "words option variable last", (*tableReader).emptiesFolder},
 		section{"changed", "program source", "words folder holes", (*tableReader).changesFiles},
@@ -557,9 +558,12 @@ func (r *tableReader) key(row *yamldoc.Node) {
 
 // obeysFiles reads which files tell a program what to run.
 func (r *tableReader) obeysFiles(row *yamldoc.Node) {
-	f := fileRow{words: r.words(row.Get("words")), option: text(row, "option"), unasked: strings.Fields(text(row, "unasked")), alone: text(row, "alone") == "true", not: strings.FieldsFunc(text(row, "not"), func(r rune) bool { return r == '|' })}
+	f := fileRow{words: r.words(row.Get("words")), option: text(row, "option"), unasked: strings.Fields(text(row, "unasked")), kinds: strings.Fields(text(row, "kinds")), alone: text(row, "alone") == "true", not: strings.FieldsFunc(text(row, "not"), func(r rune) bool { return r == '|' })}
 	if len(f.unasked) == 0 {
 		f.unasked = nil
+	}
+	if len(f.kinds) == 0 {
+		f.kinds = nil
 	}
 	r.named(row, func(name string) { r.Table.files[name] = append(r.Table.files[name], f) })
 }

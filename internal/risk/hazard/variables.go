@@ -54,7 +54,7 @@ func (s *shell) variable(name string, v flow) {
 		}
 		s.report("secret.capture", w, s.at)
 	case "BASH_ENV", "ENV", "PYTHONSTARTUP", "NODE_OPTIONS", "npm_config_node_options", "NPM_CONFIG_NODE_OPTIONS", "RUBYOPT", "PERL5OPT", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "SBT_OPTS", "PYTHONHOME", "ZDOTDIR", "GIT_CONFIG_GLOBAL", "GCONV_PATH":
-		s.obeys(v.text)
+		s.obeys(v.text, nil)
 		for word := range strings.FieldsFuncSeq(v.text, func(r rune) bool { return r == ' ' || r == '=' || r == ':' }) {
 			if f, ok := s.getFile(word); ok {
 				s.runs(f, "")

@@ -136,8 +136,11 @@ func (a *assessor) mentions(word string) {
 }
 
 // obeys notes that a program does what stands in the files that a text names, or in what lies
-// in a folder.
-func (a *assessor) obeys(text string) {
+// in a folder: all of it, or the files of some kinds.
+func (a *assessor) obeys(text string, kinds []string) {
+	if kinds == nil {
+		kinds = []string{AnyFile}
+	}
 	statement := strings.Contains(strings.TrimSpace(text), " ") // in which a star is no pattern, and most words are no names
 	for word := range strings.FieldsFuncSeq(text[:min(len(text), 4096)], func(r rune) bool { return strings.ContainsRune(" \t\n=:,;'\"@()", r) }) {
 		word = strings.TrimPrefix(word, "-r") // ruby -r./file
@@ -145,7 +148,7 @@ func (a *assessor) obeys(text string) {
 			continue
 		}
 		for _, word := range bracketed(word) {
-			names := []string{word, strings.TrimRight(word, "/") + "/" + AnyFile}
+			names := append([]string{word}, a.inFolder(word, kinds)...)
 			if strings.ContainsAny(word, "*?") && path.Ext(word[strings.LastIndexAny(word, "*?"):]) != "" {
 				names = names[:1] // files with an end, and no folders
 			}
@@ -158,6 +161,25 @@ func (a *assessor) obeys(text string) {
 			a.inHere(hereFile)
 		}
 	}
+}
+
+// inFolder are the patterns of the files of some kinds in a folder, if a word may name one.
+func (a *assessor) inFolder(word string, kinds []string) (patterns []string) {
+	folder := strings.TrimRight(word, "/")
+	switch here := path.Clean(word) == "."; {
+	case here && !slices.Contains(kinds, AnyFile):
+		for _, kind := range kinds {
+			a.obeyed = patterned(a.obeyed, kind)
+		}
+	case folder == word && !slices.Contains(kinds, AnyFile) && slices.ContainsFunc(kinds, func(kind string) bool { return matches(kind, path.Base(word)) }): // a file
+	case len(a.obeyed) > maxRan/2: // there is no room to say which
+		return []string{folder + "/" + AnyFile}
+	default:
+		for _, kind := range kinds {
+			patterns = append(patterns, folder+"/"+kind)
+		}
+	}
+	return patterns
 }
 
 // obeysFiles notes the files that tell the command what to run: those that it is given, by the
@@ -173,30 +195,31 @@ func (c *invocation) obeysFiles() {
 			c.runsHere()
 		case row.option != "":
 			for _, value := range c.optionValues(row.option) {
-				c.obeys(value)
+				c.obeys(value, row.kinds)
 				if makers[c.name] {
 					c.obeysPrinted(value)
 				}
 			}
 		default:
-			words := c.args
-			if kinds, is := unknownWords[c.name]; is {
-				words = c.knownWords(kinds)
+			words := c.without(row.words)
+			if at := c.wrapped(); at >= 0 && starters[c.name] {
+				words = words[:at+1] // the others are for the program that it starts
+			}
+			if starters[c.name] || takesOnly[c.name] {
+				words = c.knownWords(words, row.kinds)
 			}
 			for i, a := range words {
 				if i > 0 && listed("-k -m -t --filter --testNamePattern --test-name-pattern -g --grep --deselect --tests", words[i-1].text) && a.known && strings.ContainsAny(a.text, "*?[") && !strings.ContainsAny(a.text, "./") {
 					continue // which of the tests by their names
 				}
 				if !strings.HasPrefix(a.text, "-") && !(clientsOfData[c.name] && (readsData(a.text) || !strings.ContainsAny(a.text, " ."))) { // what is no statement names a database
-					c.obeys(a.text)
+					c.obeys(a.text, row.kinds)
 				}
 			}
 			c.dynamic = c.dynamic || c.fed && !c.in.known
 		}
 		for _, pattern := range row.unasked {
-			if !slices.Contains(c.runFiles, pattern) && len(c.runFiles) < maxRan {
-				c.runFiles = append(c.runFiles, pattern) // as it stands in the table: see Patterns
-			}
+			c.runFiles = patterned(c.runFiles, pattern)
 		}
 	}
 }
@@ -212,40 +235,43 @@ func (c *invocation) saysOnly(words []string) bool {
 	return words != nil && len(c.args) > 0
 }
 
-// unknownWords are the kinds of files for which a word of a program may stand that is only known when it
-// runs; none for programs that start the one which their first word names.
-var unknownWords = func() map[string]string {
-	m := map[string]string{}
-	for programs, kinds := range map[string]string{
-		"pytest py.test": "*.py", "behave": "*.feature *.py", "robot": "*.robot *.py",
-		"cc gcc clang tcc g++ c++ clang++": "*.c *.cc *.cpp *.cxx *.C *.h *.hh *.hpp *.s *.S *.m *.mm", "rustc": "*.rs",
-		"gdb strace ltrace valgrind perf rr": "",
-	} {
-		for name := range strings.FieldsSeq(programs) {
-			m[name] = kinds
+// without are the words of a command without the first of each group, by which a row knows what the program
+// does: the verb in git config and in go run is no file of that name.
+func (c *invocation) without(said groups) []flow {
+	words := c.args
+	for _, group := range said {
+		if i := slices.IndexFunc(words, func(a flow) bool { return anyMatches(group, []flow{a}) }); i >= 0 {
+			words = slices.Concat(words[:i], words[i+1:])
 		}
 	}
-	return m
-}()
+	return words
+}
 
-// knownWords are the words of a command without those that are only known when it runs: for these the
+// takesOnly are programs that take files of their own kinds alone, so that a word which is only known when
+// they run stands for one of these; starters start the program that their first word names.
+var (
+	takesOnly = set("pytest py.test behave robot cc gcc clang tcc g++ c++ clang++ rustc go")
+	starters  = set("gdb strace ltrace valgrind perf rr")
+)
+
+// knownWords are some words of a command without those that are only known when it runs: for these the
 // files of some kinds are noted, and where it starts the program that a word names, any file if that is
 // the word, and none for what that program or an option is given then.
-func (c *invocation) knownWords(kinds string) (known []flow) {
+func (c *invocation) knownWords(words []flow, kinds []string) (known []flow) {
 	started := false
-	for i, a := range c.args {
+	for i, a := range words {
 		unknown := !a.known && strings.ContainsAny(a.text, "$`")
 		before := ""
 		if i > 0 {
-			before = c.args[i-1].text
+			before = words[i-1].text
 		}
 		switch given := listed("-p --pid -P", before); {
 		case !unknown:
 			value := strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && !listed("--args -f -ff -c -C -T -t -tt -v -q -g -batch --batch --", before)
 			started = started || !strings.HasPrefix(a.text, "-") && !value && !(c.name == "perf" && i == 0)
 			known = append(known, a)
-		case kinds != "":
-			for kind := range strings.FieldsSeq(kinds) {
+		case kinds != nil:
+			for _, kind := range kinds {
 				c.obeyed = noted(c.obeyed, kind)
 			}
 		case !started && !given:
@@ -318,6 +344,14 @@ func noted(names []string, name string) []string {
 		base = AnyFile
 	}
 	return append(names, base)
+}
+
+// patterned adds a pattern as it stands in a table: see Patterns.
+func patterned(names []string, pattern string) []string {
+	if len(names) < maxRan && !slices.Contains(names, pattern) {
+		names = append(names, pattern)
+	}
+	return names
 }
 
 // AnyFile is the pattern of all files.
