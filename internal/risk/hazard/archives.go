@@ -44,7 +44,9 @@ func (c *invocation) archive() flow {
 		}
 		if strings.ContainsAny(t, "/~.") || placeOf(t).name != "" || t == "*" {
 			f := c.copied(t)
-			if p := normalPath(t).text; c.wide(t) || p == "/" || p == "/etc" || p == "~" || p == "/home" || p == "/root" || p == "/var" || t == "*" && c.vars["PWD"].text == "/etc" {
+			if p := normalPath(t).text; c.ownFolder(t) {
+				f.taint |= fromOwn
+			} else if c.wide(t) || p == "/" || p == "/etc" || p == "~" || p == "/home" || p == "/root" || p == "/var" || t == "*" && c.vars["PWD"].text == "/etc" {
 				f.taint |= fromSystem
 			}
 			out.taint |= f.taint &^ fromFile
@@ -140,7 +142,7 @@ func (c *invocation) packsInto(content flow) {
 			content.known = false
 			c.putFile(name, content)
 			switch {
-			case content.taint&(fromSecret|fromSystem) != 0:
+			case content.taint&(fromSecret|fromSystem|fromOwn) != 0:
 				c.keepsIn(name) // whole homes hold them, too
 			case content.taint&fromAlong != 0:
 				c.keeps(Along(scriptName(name)))

@@ -186,6 +186,7 @@ type manner struct {
 	aside     bool    // the cloud is one that this machine plays, or was set up for one change
 	toOwn     bool    // the hosts that the command names may have the secrets that are kept for them
 	near      bool    // the command names hosts, and all are of this machine or its networks
+	within    bool    // the command names hosts, and by their names all are of one's own network
 	bare      bool    // the command speaks to an address that is a number, and nobody's name
 	same      bool    // what is written is a program under its own name
 	there     bool    // what is read is a file that nobody in the session wrote: what is likely of it counts
@@ -234,16 +235,18 @@ type filing struct {
 	lay       map[string]bool   // those of them that lay there before, and what they hold was told
 	addedTo   map[string]bool   // those of them that held something before, which is not known
 	addresses map[string]string // where those came from that were downloaded
-	copies    [][2]string       // files that were copied, and where
-	linked    [][2]string       // names that the call made for others, and where they lead
-	made      [][2]string       // files of which others were made, and these
-	removed   []string          // files that are taken away
-	unpacked  [][2]string       // archives that were unpacked, and into which folders
-	foreign   []foreignFolder
-	typedInto map[string]string // terminals, and what of a line was typed into them
-	staged    string            // a file of secrets that was added to a repository; empty for none
-	stashed   string            // one that is in a stash, though it was not committed
-	refs      map[string]string // names that stand for others: declare -n
+	// fetchedLast is the address of what was downloaded last.
+	fetchedLast string
+	copies      [][2]string // files that were copied, and where
+	linked      [][2]string // names that the call made for others, and where they lead
+	made        [][2]string // files of which others were made, and these
+	removed     []string    // files that are taken away
+	unpacked    [][2]string // archives that were unpacked, and into which folders
+	foreign     []foreignFolder
+	typedInto   map[string]string // terminals, and what of a line was typed into them
+	staged      string            // a file of secrets that was added to a repository; empty for none
+	stashed     string            // one that is in a stash, though it was not committed
+	refs        map[string]string // names that stand for others: declare -n
 }
 
 // running is what the call runs, or may run: what an Assessment tells of it.

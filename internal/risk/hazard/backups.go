@@ -40,7 +40,12 @@ func (c *invocation) backsUp() {
 		if strings.HasPrefix(a.text, "-") || a.text == verb || i > 0 && listed(besideSources, c.args[i-1].text) || afarRepository(a.text) {
 			continue
 		}
-		if taken := c.asWhole(a.text); taken&(fromSecret|fromSystem|fromAlong) != 0 && !(taken&(fromSecret|fromSystem) == 0 && c.near) {
+		taken := c.asWhole(a.text)
+		if taken&fromOwn != 0 {
+			c.namesHosts()
+			c.reportSaying("exfil.bulk", 0.6, c.at, "A whole folder of somebody's own is sent to another host.")
+		}
+		if taken&(fromSecret|fromSystem|fromAlong) != 0 && !(taken&(fromSecret|fromSystem) == 0 && c.near) {
 			c.namesHosts()
 			c.report("exfil.secret", 0.6, c.at)
 			return

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reeve.example/reeve/internal/glob"
+	"reeve.example/reeve/internal/lazyregexp"
 )
 
 // uses reports what the table says that the command does, and returns what its
@@ -17,17 +18,18 @@ func (c *invocation) uses() (prints taint) {
 	}
 	own := c.ownWords()
 	verbs, shows := c.actingWords(own)
+	helps := c.asksHelp()
 	c.kept(scale, 0, func() {
 		for _, u := range c.table.programs[c.name] {
 			switch family, _, _ := strings.Cut(u.effect, "."); {
-			case !u.isOf(own), u.often && !c.repeats(), shows && actingFamilies[family], family == "destroy" && !u.isOf(c.beforeContained(own)):
+			case !u.isOf(own), u.often && !c.repeats(), shows && actingFamilies[family], helps && listed("destroy publish pay", family), family == "destroy" && !u.isOf(c.beforeContained(own)):
 				continue
 			case (u.effect == "publish.deploy" || u.effect == "destroy.cloud") && !u.isOf(verbs), u.effect == "secret.memory" && c.onlyTraces():
 				continue
-			case u.effect == "exfil.upload" && c.copiesHere():
+			case u.effect == "exfil.upload" && (c.copiesHere() || c.onlyGreets()), u.effect == "secret.print" && c.asksNames():
 				continue
 			}
-			if u.effect == "publish.deploy" && c.deploysAside() || u.effect == "destroy.cloud" && c.bringsHere() {
+			if u.effect == "pay.money" && c.onLocalChain() || u.effect == "publish.deploy" && c.deploysAside() || u.effect == "destroy.cloud" && c.bringsHere() {
 				continue
 			}
 			switch {
@@ -64,6 +66,23 @@ func (c *invocation) uses() (prints taint) {
 // repeats reports whether the command runs many times, as far as its turns are known: in a loop, or for each line
 // that another program reads.
 func (c *invocation) repeats() bool { return c.many > 0 || listed("xargs parallel", c.around) }
+
+// onlyGreets reports whether swaks tries how a server answers, and hangs up before there is a letter.
+func (c *invocation) onlyGreets() bool {
+	ends := c.valueOf("--quit-after")
+	return c.name == "swaks" && len(ends) == 1 && listed("connect helo ehlo first-helo tls auth mail from rcpt to", strings.ToLower(ends[0].text)) &&
+		!slices.ContainsFunc(c.args, func(a flow) bool {
+			return !a.known || strings.Contains(a.text, "@/") || strings.HasPrefix(a.text, "@") || slices.ContainsFunc([]string{"--attach", "--body", "--data", "--header", "--h-", "--add", "--config", "-d"}, func(o string) bool { return strings.HasPrefix(a.text, o) })
+		})
+}
+
+// asksNames reports whether a client of a cloud is told to show nothing of what it lists but names.
+func (c *invocation) asksNames() bool {
+	shown := c.valueOf("--query")
+	return c.name == "aws" && len(shown) == 1 && shown[0].known && namesAlone.MatchString(shown[0].text)
+}
+
+var namesAlone = lazyregexp.New(`^[A-Za-z]+\[\*?\]\.(?:Name|\[Name(?:, ?(?:Type|Version|LastModifiedDate|ARN))*\])$`)
 
 // copying are words behind which a program is told what it copies, and last where to.
 var copying = set("cp copy copyto mv move moveto sync mirror rsync scp")
@@ -319,7 +338,10 @@ var browsers = set("open xdg-open start wslview gnome-open kde-open sensible-bro
 
 // asWhole is what is taken along with a folder that is taken as a whole.
 func (c *invocation) asWhole(folder string) (t taint) {
-	if c.wide(folder) {
+	switch {
+	case c.ownFolder(folder):
+		t |= fromOwn
+	case c.wide(folder):
 		t |= fromSystem
 	}
 	if f := normalPath(folder).text; c.holdsSecrets(f) || builtin().places.above[strings.TrimSuffix(f, "/*")] {

@@ -783,7 +783,7 @@ func (p *program) string(t token) {
 		p.can |= abilities[strings.ToLower(s)] // a function that is called by its name
 	}
 	if f, ok := p.getFile(s); ok { // by the command around it
-		p.taint |= f.taint & (fromSecret | fromPlace | fromSystem)
+		p.taint |= f.taint & (fromSecret | fromPlace | fromSystem | fromOwn)
 	}
 	if p.language == "" && p.nesting == 0 && len(s) > 40 && strings.Contains(s, "(") {
 		// Code inside a command's quotes, whoever it is for.

@@ -1,6 +1,7 @@
 package hazard
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 )
@@ -133,14 +134,16 @@ func (s *shell) invoke(args []flow, in flow, wrap int) flow {
 	c.takesNames()
 	c.servesBySettings()
 	defer c.runsOn()()
-	before, aside, bare, toOwn, near := s.rehearsed, s.aside, s.bare, s.toOwn, s.near
+	before, aside, bare, toOwn, near, within := s.rehearsed, s.aside, s.bare, s.toOwn, s.near, s.within
 	if c.tunnels() {
 		s.tunnelled = true
 		c.leadsElsewhere()
 	}
 	s.lingers = s.lingers || c.waits()
-	s.rehearsed, s.aside, s.bare, s.toOwn, s.near = c.rehearses(), c.standsAside(), false, c.tellsItsOwn(), c.tellsNear()
-	defer func() { s.rehearsed, s.aside, s.bare, s.toOwn, s.near = before, aside, bare, toOwn, near }()
+	s.rehearsed, s.aside, s.bare, s.toOwn, s.near, s.within = c.rehearses(), c.standsAside(), false, c.tellsItsOwn(), c.tellsNear(), c.staysWithin()
+	defer func() {
+		s.rehearsed, s.aside, s.bare, s.toOwn, s.near, s.within = before, aside, bare, toOwn, near, within
+	}()
 	defer s.reads(in)()
 	prints := c.uses()
 	c.trustsModel()
@@ -301,13 +304,13 @@ func (s *shell) runs(f flow, language string) flow {
 	case f.taint&fromSocket != 0:
 		s.report("shell.reverse_shell", 0, s.at)
 	case f.taint&fromShelf != 0 && f.taint&fromDecoder == 0:
-		s.report("code.foreign", 0, s.at)
+		s.reportSaying("code.foreign", 0, s.at, s.runsUnseen())
 	case f.taint&fromNet != 0:
 		s.report("shell.download_run", 0, s.at)
 	case f.taint&fromDecoder != 0:
 		s.report("shell.encoded_run", 0, s.at)
 	case f.taint&fromVendor != 0:
-		s.report("code.foreign", 0.5, s.at)
+		s.reportSaying("code.foreign", 0.5, s.at, s.runsUnseen())
 	}
 	if f.taint&tooLong != 0 {
 		s.starve(s.at)
@@ -324,6 +327,14 @@ func (s *shell) runs(f flow, language string) flow {
 		return flow{taint: s.code(language, f.text, s.at, false)}
 	}
 	return s.inside(f.text)
+}
+
+// runsUnseen says that what was downloaded is run as it came, and from where that was.
+func (s *shell) runsUnseen() string {
+	if s.fetchedLast == "" {
+		return ""
+	}
+	return fmt.Sprintf("What lies at %.100q is fetched and run, and nobody here has looked at it.", s.fetchedLast)
 }
 
 // split sorts arguments into options and the rest. The table says which options take

@@ -240,7 +240,7 @@ func (c *invocation) lookup() flow {
 		_, notAddress := netip.ParseAddr(a.text)
 		switch reverse := notAddress == nil || c.name == "dig" && i > 0 && c.args[i-1].text == "-x"; {
 		case !strings.Contains(a.text, "."), reverse && a.taint&fromSecret == 0 && !c.asksServer():
-		case a.taint&(fromSecret|fromSystem|fromFile|fromHost) != 0:
+		case a.taint&(fromSecret|fromSystem|fromOwn|fromFile|fromHost) != 0:
 			c.report("exfil.dns", 0, c.at)
 		case a.taint&fromOutput != 0: // of whatever it is, the name's owner is told it
 			labels := strings.Split(a.text, ".")

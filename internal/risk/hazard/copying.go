@@ -88,8 +88,9 @@ func (c *invocation) copy() flow {
 	}
 	switch {
 	case remote(to.text):
-		c.mirrors(options, to.text)
-		c.sends(content, c.at)
+		if c.mirrors(options, to.text); !has(options, "-n", "--dry-run", "--list-only") {
+			c.sends(content, c.at)
+		}
 		return flow{}
 	case c.name == "rsync":
 		for o := range options {

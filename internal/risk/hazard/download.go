@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -49,7 +50,7 @@ func (c *invocation) download() flow {
 	if forms[c.name] {
 		c.formItems(items)
 	}
-	if names.taint&(fromSecret|fromSystem) != 0 {
+	if names.taint&(fromSecret|fromSystem|fromOwn) != 0 {
 		c.sent(names, c.at)
 	}
 	switch { // an address carries as much as a form
@@ -73,6 +74,9 @@ func (c *invocation) download() flow {
 		return flow{}
 	}
 	out := flow{taint: brought(urls)}
+	if i := slices.IndexFunc(urls, isURL); i >= 0 {
+		c.fetchedLast = urls[i]
+	}
 	if c.comesFromVendor() {
 		out.taint = fromVendor
 	}

@@ -38,6 +38,7 @@ const (
 	fromOutput                     // a program printed it that may tell what is nobody else's
 	fromIssuer                     // the client of a service gave it out, and only that service takes it: see issued
 	namesAlong                     // the names of files, among them such of secrets that nothing named
+	fromOwn                        // a whole folder of somebody's own, as ~/Documents
 )
 
 // flow is what passes through a pipe, lies in a file or a variable. The zero
@@ -122,6 +123,16 @@ func (s *shell) sends(f flow, at span) {
 	}
 }
 
+// sentOwn reports that a whole folder of somebody's own leaves the machine. To a store of their own network it goes
+// as a backup does, and they can say whether it should.
+func (s *shell) sentOwn(at span) {
+	weight := 0.0
+	if s.within {
+		weight = 0.6
+	}
+	s.reportSaying("exfil.bulk", weight, at, "A whole folder of somebody's own is sent to another host.")
+}
+
 // passing is how much it weighs that something is sent: it is what these programs are for.
 const passing = 0.15
 
@@ -134,6 +145,8 @@ func (s *shell) sent(f flow, at span) {
 		s.report("exfil.secret", 0.6, at)
 	case f.taint&fromSystem != 0:
 		s.report("exfil.bulk", 0, at)
+	case f.taint&fromOwn != 0:
+		s.sentOwn(at)
 	case f.taint&fromStore != 0 && s.bare:
 		s.report("exfil.bulk", 0.5, at)
 	case f.taint&fromHost != 0:

@@ -179,6 +179,29 @@ func (c *invocation) tellsNear() bool {
 	return len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h host) bool { return h.kind() != "loopback" && h.kind() != "private" })
 }
 
+// staysWithin reports whether a command that copies to another machine, or opens a shell on one, names it by an address
+// of one's own network, by a name that only this network knows, or by one of one's own settings.
+func (c *invocation) staysWithin() bool {
+	var named []string
+	switch {
+	case c.tunnelled:
+		return false
+	case remoteShells[c.name]:
+		named = append(named, c.leadsTo())
+	case listed("rsync scp sftp rclone", c.name):
+		for _, a := range c.args {
+			if c.liesElsewhere(a.text) && !strings.HasPrefix(a.text, "-") {
+				named = append(named, a.text)
+			}
+		}
+	}
+	return len(named) > 0 && !slices.ContainsFunc(named, func(name string) bool {
+		h := hostOf(name[strings.LastIndexByte(name, '@')+1:])
+		own := h.name != "" && !strings.Contains(h.name, ".") && !h.addr.IsValid() || slices.ContainsFunc([]string{".local", ".lan", ".home.arpa"}, func(end string) bool { return strings.HasSuffix(h.name, end) })
+		return !own && h.kind() != "private" && h.kind() != "loopback"
+	})
+}
+
 // logsIn reports whether a word says by what a program logs in.
 func (c *invocation) logsIn(i int) bool {
 	option := c.optionOf(i)

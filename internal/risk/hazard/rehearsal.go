@@ -57,19 +57,21 @@ func (c *invocation) rehearses() bool {
 		return true
 	case c.givenTestAddress():
 		return true
-	case c.redirected():
+	case c.redirected() && !c.redirectedHere():
 		return false
 	case c.name == "alembic" || c.name == "flask" || c.name == "flask-migrate":
 		return c.stepsBack()
 	case c.makesAnew():
 		return true
+	case c.redirected():
+		return false
 	case c.name == "dotnet" || c.name == "dotnet-ef":
 		return c.ofTestProject()
 	case frameworks[c.name] != nil:
 		return c.testEnvironment(frameworks[c.name])
-	case launchers[c.name]:
+	case launchers[c.name] && c.launches() != nil:
 		return c.testEnvironment(c.launches())
-	case c.name == "supabase":
+	case c.name == "supabase" || listed("npx pnpx bunx", c.name) && c.launched() == "supabase":
 		return !slices.ContainsFunc(c.args, func(a flow) bool {
 			return !a.known || strings.HasPrefix(a.text, "-") && !supabaseOptions[a.text]
 		}) && c.names("db") && c.names("reset") // else the database in this machine's containers
@@ -85,8 +87,37 @@ func (c *invocation) rehearses() bool {
 		return c.testAddress()
 	case c.name == "etcdctl" || zookeepers[c.name]:
 		return c.takesOwnKeys()
+	case c.name == "rabbitmqadmin":
+		return c.purgesHere()
 	}
 	return false
+}
+
+// purgesHere reports whether the client of a broker empties one queue of the broker on this machine, where it goes
+// unless it is told another, and that no word says to be in use.
+func (c *invocation) purgesHere() bool {
+	hosts := c.valueOf("-H", "--host")
+	return c.names("purge") && !slices.ContainsFunc(hosts, func(v flow) bool { return !v.known || !isLoopback(v.text) }) &&
+		!slices.ContainsFunc(c.args, func(a flow) bool {
+			option := before(a.text, '=')
+			return !a.known || hasWord(a.text, inUse) || strings.HasPrefix(a.text, "-") && !listed("-H --host -P --port -u --username -p --password -V --vhost -q --quiet", option)
+		})
+}
+
+// redirectedHere reports whether all variables that may name a database name one of this machine, and nothing by
+// which it would be in use: what is done to it is what would be done without them.
+func (c *invocation) redirectedHere() bool {
+	for name, v := range c.vars {
+		address, err := url.Parse(strings.TrimPrefix(v.text, "jdbc:"))
+		here := err == nil && address.RawQuery == "" && isLoopback(address.Hostname()) || strings.HasSuffix(name, "_HOST") && isLoopback(v.text)
+		if mayNameDatabase(name) && (!v.known || !here || hasWord(v.text, inUse)) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(c.args, func(a flow) bool {
+		name, _, is := strings.Cut(a.text, "=")
+		return is && !strings.HasPrefix(name, "-") && mayNameDatabase(name)
+	})
 }
 
 // takesOwnKeys reports whether a client of etcd or ZooKeeper takes keys away in a store of this machine that it is
@@ -121,6 +152,23 @@ func (c *invocation) takesOwnKeys() bool {
 // plays, or to what was set up for one change.
 func (c *invocation) standsAside() bool {
 	return !c.tunnelled && (c.emulates() || c.inLocalCluster() || c.takesPreview() || c.setsTrialBack())
+}
+
+// onLocalChain reports whether a client of a chain is told that this machine plays the chain: what moves there is
+// worth nothing.
+func (c *invocation) onLocalChain() bool {
+	var told []flow
+	switch {
+	case c.tunnelled || c.other || c.names("--flashbots"):
+		return false
+	case c.name == "cast":
+		if told = c.valueOf("--rpc-url", "-r"); len(told) == 0 {
+			told = append(told, c.vars["ETH_RPC_URL"])
+		}
+	case listed("solana spl-token", c.name):
+		told = c.valueOf("--url", "-u")
+	}
+	return len(told) == 1 && told[0].known && (listed("localhost l", told[0].text) && c.name != "cast" || isLoopback(hostOf(told[0].text).name))
 }
 
 // emulators are programs that speak to a cloud which this machine plays.
@@ -637,9 +685,10 @@ func (c *invocation) beginsFile() bool {
 	return c.missing(normalPath(file).text)
 }
 
-// testCache reports whether one database of a cache on this machine is emptied.
+// testCache reports whether one database of a cache on this machine is emptied, or all of one that the command says
+// to be this machine's.
 func (c *invocation) testCache() bool {
-	at := ""
+	at, told := "", false
 	for i := 0; i < len(c.args); i++ {
 		a, next := c.args[i], flow{}
 		if i+1 < len(c.args) {
@@ -649,12 +698,13 @@ func (c *invocation) testCache() bool {
 		case !a.known:
 			return false
 		case a.text == "-h":
-			if !next.known || !isLoopback(next.text) {
+			if told = next.known && isLoopback(next.text); !told {
 				return false
 			}
 			i++
 		case a.text == "-u":
-			if u, err := url.Parse(next.text); err != nil || !next.known || !isLoopback(u.Hostname()) {
+			u, err := url.Parse(next.text)
+			if told = err == nil && next.known && isLoopback(u.Hostname()); !told {
 				return false
 			}
 			i++
@@ -675,7 +725,7 @@ func (c *invocation) testCache() bool {
 			return false
 		}
 	}
-	return at == "flushdb"
+	return at == "flushdb" || at == "flushall" && told
 }
 
 // emptiesOwnCache reports whether a client of a cache, that runs in a container of one's own project,
@@ -952,6 +1002,9 @@ var asideOptions = set("--stage -s --env -e --environment --config -c --config-e
 // deploysAside reports whether all that a deployment says of where it goes names a place that
 // nobody's customers see: by the words of its own options, or of the one service that it names.
 func (c *invocation) deploysAside() bool {
+	if c.setsUpPreview() {
+		return true
+	}
 	aside, services := false, false
 	for i, a := range c.args {
 		option, value, joined := strings.Cut(a.text, "=")
@@ -978,6 +1031,17 @@ func (c *invocation) deploysAside() bool {
 		aside = true
 	}
 	return aside
+}
+
+// setsUpPreview reports whether a site is put at an address of its own, beside the one that people know: as what a
+// branch looks like that says so, or in a channel.
+func (c *invocation) setsUpPreview() bool {
+	branches := c.valueOf("--branch")
+	if c.name == "firebase" {
+		return c.verb() == "hosting:channel:deploy" && !slices.ContainsFunc(c.args, func(a flow) bool { return !a.known || hasWord(a.text, inUse) })
+	}
+	return c.name == "wrangler" && c.names("pages") && len(branches) == 1 && branches[0].known &&
+		(hasWord(branches[0].text, asides) || hasWord(branches[0].text, previewWords)) && !hasWord(branches[0].text, inUse)
 }
 
 // asides are words for places beside the one that customers use.

@@ -59,7 +59,7 @@ func (a *assessor) wholeFile(name, text string, words []string) (does []Finding,
 		return nil, nil, nil
 	}
 	a.findings = withoutNotes(a.findings)
-	if (isTest(base) || a.there && listed("python js ruby php", languageOfFile(base, text))) && !storesOfOthers.MatchString(dropsIfThere.ReplaceAllString(text, "")) {
+	if (isTest(base) || a.there && listed("python js ruby php", languageOfFile(base, text))) && !storesOfOthers.MatchString(withoutTests(text)) {
 		a.findings = slices.DeleteFunc(a.findings, func(f Finding) bool { return listed("destroy.store sql.destroy", f.Code) && f.Weight < Grave })
 	}
 	if clear(a.seen); a.cut {
@@ -85,6 +85,20 @@ var (
 	dropsIfThere   = lazyregexp.New(`(?i)\bdrop\s+table\s+if\s+exists\b`)
 	storesOfOthers = lazyregexp.New(`(?i)\bdrop[ _]?(?:table|database|schema|collection|index)|(?:^|[^a-z])prod(?:uction)?(?:[^a-z]|$)|\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|mssql|sqlserver|clickhouse)://(?:[^@/\s"']*@)?(?:[^l1\[$/]|l[^o])`)
 )
+
+// withoutTests is a text without the drops of what may be there, and of databases that are of tests by their names.
+func withoutTests(text string) string {
+	text = dropsIfThere.ReplaceAllString(text, "")
+	return dropsNamed.ReplaceAllStringFunc(text, func(drop string) string {
+		if name := dropsNamed.FindStringSubmatch(drop)[1]; testName(name) {
+			return ""
+		}
+		return drop
+	})
+}
+
+// dropsNamed is the call of a client that drops the database of a name.
+var dropsNamed = lazyregexp.New(`\.drop_?[dD]atabase\(\s*["']([\w-]+)["']\s*\)`)
 
 // With tells what the call would do beyond what is found in it alone, where these files hold these
 // texts: what they do with the words, the variables and the input that the call gives them, and

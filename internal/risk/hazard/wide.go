@@ -25,6 +25,16 @@ func (a *assessor) wide(p string) bool {
 	return false
 }
 
+// ownFolder reports whether a path is the folder in a home in which somebody keeps what is their own.
+func (a *assessor) ownFolder(p string) bool {
+	for _, q := range []string{p, a.from(p)} {
+		if f := strings.TrimSuffix(strings.TrimSuffix(normalPath(q).text, "/"), "/*"); f == "~/Documents" {
+			return true
+		}
+	}
+	return false
+}
+
 // somebodysHome says whether a path is a home directory by its owner's name.
 func somebodysHome(p string) bool {
 	for _, homes := range []string{"/home/", "/Users/", "~"} {
