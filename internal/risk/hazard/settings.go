@@ -414,7 +414,7 @@ func (s *settingsFile) commands(file, text string) (list []string) {
 		s.ofLeaves(&n, add)
 		return list
 	}
-	program := "" // that the lines before named last
+	program := ""                           // that the lines before named last
 	for line := range strings.Lines(text) { // a part of one, or of another form
 		line = strings.TrimSpace(line)
 		if s.markers {
