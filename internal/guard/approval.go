@@ -865,7 +865,8 @@ func (g *Guard) ExpireApprovals(ctx context.Context) error {
 }
 
 // EraseHeld ends the held decisions among these, so that nothing of what they would do, and for whom, is kept any more:
-// neither sealed nor masked. What was answered keeps whose act it was no longer.
+// neither sealed nor masked. What was answered keeps whose act it was no longer, and what people agreed to for more than
+// that once ends.
 func (g *Guard) EraseHeld(ctx context.Context, by act.Principal, decisions []act.Position) error {
 	erased := make(map[string]bool, len(decisions))
 	for _, at := range decisions {
@@ -889,7 +890,7 @@ func (g *Guard) EraseHeld(ctx context.Context, by act.Principal, decisions []act
 			return fmt.Errorf("end the held decision %s: %w", h.ID, err)
 		}
 	}
-	return nil
+	return g.eraseGrants(ctx, by, erased)
 }
 
 // pollApprovals is how often Await looks for an answer that another node took, beside

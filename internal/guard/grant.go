@@ -311,6 +311,29 @@ func (g *Guard) endGrant(ctx context.Context, id string, by act.Principal, what 
 	})
 }
 
+// eraseGrants ends what people agreed to when they were asked by these decisions, and keeps nothing of what that was.
+func (g *Guard) eraseGrants(ctx context.Context, by act.Principal, decisions map[string]bool) error {
+	for grant, err := range g.grants.All(ctx, ledger.ItemQuery{}) {
+		if err != nil {
+			return err
+		}
+		if !decisions[grant.Decision] || grant.State != approval.Approved && grant.Scope.Act == "" {
+			continue
+		}
+		_, err = g.endGrant(ctx, grant.ID, by, "erase", func(grant *approval.Grant) error {
+			if grant.State == approval.Approved {
+				grant.State, grant.Ended = approval.Revoked, &approval.Answer{By: by.Name, At: g.cfg.Now()}
+			}
+			grant.Scope = approval.Scope{Same: grant.Scope.Same}
+			return nil
+		})
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return fmt.Errorf("end the agreement %s: %w", grant.ID, err)
+		}
+	}
+	return nil
+}
+
 // expireGrants ends the grants whose time is over, each with a record.
 func (g *Guard) expireGrants(ctx context.Context) error {
 	now := g.cfg.Now()
