@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"reeve.example/reeve/act"
+	"reeve.example/reeve/internal/canon"
 	"reeve.example/reeve/internal/lazyregexp"
 	"reeve.example/reeve/internal/rawjson"
 	"reeve.example/reeve/internal/regular"
+	"reeve.example/reeve/internal/risk/hazard"
 )
 
 // takesIn tells the files that a file of orders takes in, as its program names them. known is
@@ -21,9 +24,6 @@ var ordersOf = map[string]takesIn{
 	"make": makeIncludes, "gmake": makeIncludes, "just": justImports, "task": taskIncludes,
 	"npm": npmScripts, "pnpm": npmScripts, "yarn": npmScripts, "bun": npmScripts, "git": gitTakes,
 }
-
-// runsLines are the programs whose files of orders have commands in their lines.
-var runsLines = set("make gmake just task")
 
 // isHook reports whether a file is one of those that Git runs by itself.
 func isHook(file string) bool {
@@ -70,15 +70,61 @@ func (m *Aim) imports(n named, at string) {
 				m.ordersFor(program, at)
 			}
 		}
-		if runsLines[program] || program == "git" && isHook(n.path) {
-			for _, file := range scriptsIn(text) {
-				m.word(file, from, script)
-			}
+		recipes := hazard.Recipes(program, string(text))
+		if program == "git" && isHook(n.path) {
+			recipes = string(text)
 		}
+		m.runsInTurn(recipes, from)
 	}
 	if len(m.names) > maxFiles {
 		m.once("it names too many files")
 	}
+}
+
+// maxRecipes bounds the commands of files of orders that are looked at, in bytes.
+const maxRecipes = 64 << 10
+
+// runsInTurn notes what the commands of a file of orders run and read, as the words of the act itself: but what
+// they make is no matter, and what is known only when they run is left.
+func (m *Aim) runsInTurn(recipes string, from []string) {
+	if recipes == "" {
+		return
+	}
+	if m.turns += len(recipes); m.turns > maxRecipes {
+		m.once("what it runs has too many commands to be looked at")
+		return
+	}
+	once := m.Once
+	var opened []string
+	hazard.Observe(canon.Shell, []act.Leaf{{Arg: "command", Pointer: "/command", Text: recipes}}, &hazard.Watch{
+		Command:  func(c *hazard.Command) { m.command(c, from, script) },
+		Variable: func(_, value string) { opened = append(opened, filesIn(value)...) },
+		File: func(file string, writes bool, _ string, _ bool) {
+			if !writes {
+				opened = append(opened, file)
+			}
+		},
+	})
+	for _, file := range opened {
+		m.word(file, joined(from, m.dirs), script)
+	}
+	m.Once = once
+}
+
+// joined are the folders, and those below them.
+func joined(from, below []string) []string {
+	folders := slices.Clone(from)
+	for _, dir := range from {
+		for _, d := range below {
+			if dir != "" && !filepath.IsAbs(d) && !strings.HasPrefix(d, "~") {
+				d = dir + "/" + d
+			}
+			if !slices.Contains(folders, d) {
+				folders = append(folders, d)
+			}
+		}
+	}
+	return folders
 }
 
 // scriptsIn are the files that the lines of a file of orders run, as they are named there: what stands where a

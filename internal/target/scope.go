@@ -35,6 +35,7 @@ type Aim struct {
 	orders map[named][]string // the programs for which a file may hold orders
 	reads  map[*act.Action]*hazard.Reading
 	dirs   []string // folders that its commands may run in, beside its own
+	turns  int      // bytes of the commands in files of orders that were looked at
 }
 
 // named is a file that an act names.
@@ -264,7 +265,7 @@ func (m *Aim) read(a *act.Action) {
 	commands, writing := 0, false
 	var opened []string
 	read.Watch(&hazard.Watch{
-		Command:  func(c *hazard.Command) { commands++; m.command(c) },
+		Command:  func(c *hazard.Command) { commands++; m.command(c, []string{""}, runs) },
 		Code:     func(string, string) { m.once("it gives an interpreter a program of its own") },
 		Variable: func(_, value string) { opened = append(opened, filesIn(value)...) }, // BASH_ENV=x
 		File: func(file string, writes bool, _ string, _ bool) {
@@ -279,7 +280,7 @@ func (m *Aim) read(a *act.Action) {
 		},
 	})
 	for _, file := range opened { // in whichever folder: they are told before the command that goes there
-		m.word(file, append([]string{""}, m.dirs...), runs)
+		m.word(file, joined([]string{""}, m.dirs), runs)
 	}
 	for i, p := range read.Parts() {
 		l := &a.Content[i]
@@ -367,7 +368,7 @@ var impliedFiles = map[string][]string{
 	"cargo": {"Cargo.toml", "build.rs", ".cargo/config.toml", "~/.cargo/config.toml", "~/.cargo/config"}, "poetry": pythonFiles, "uv": pythonFiles, "twine": {".pypirc", "~/.pypirc"}, "tox": {"tox.ini"},
 	"docker": composeFiles, "docker-compose": composeFiles, "podman": composeFiles,
 	"kubectl": clusterFiles, "oc": clusterFiles, "helm": clusterFiles, "terraform": terraformFiles, "tofu": terraformFiles,
-	"gh": {".git/config", "~/.config/gh/hosts.yml"}, "aws": {"~/.aws/config", "~/.aws/credentials"}, "gcloud": {"~/.config/gcloud/active_config", "~/.config/gcloud/configurations/config_default"},
+	"gh": append([]string{"~/.config/gh/hosts.yml"}, gitFiles()...), "hub": gitFiles(), "aws": {"~/.aws/config", "~/.aws/credentials"}, "gcloud": {"~/.config/gcloud/active_config", "~/.config/gcloud/configurations/config_default"},
 	"prisma": append([]string{".env", "schema.prisma", "prisma/schema.prisma", "prisma/.env", "prisma.config.ts"}, nodeFiles...), "firebase": {".firebaserc", "firebase.json"}, "wrangler": {"wrangler.toml", "wrangler.json", "wrangler.jsonc", ".env"},
 	"vercel": {".vercel/project.json", "vercel.json"}, "fly": {"fly.toml"}, "flyctl": {"fly.toml"},
 	"dropdb": {"~/.pg_service.conf"}, "psql": {"~/.pg_service.conf", "~/.psqlrc"},
@@ -402,8 +403,8 @@ var passesOn = map[string]bool{
 	"npx": true, "bunx": true, "pnpx": true, "uvx": true, "sudo": true,
 }
 
-// command notes what one command of an act runs.
-func (m *Aim) command(c *hazard.Command) {
+// command notes what one command of an act runs, from some folders, and what becomes of the files that its words name.
+func (m *Aim) command(c *hazard.Command, from []string, operands use) {
 	base := path.Base(strings.ReplaceAll(c.Name, `\`, "/"))
 	switch {
 	case !c.Known:
@@ -419,31 +420,29 @@ func (m *Aim) command(c *hazard.Command) {
 		m.once("it names too many files")
 		return
 	}
-	folders := []string{""}
 	for _, d := range c.Dirs {
-		if !slices.Contains(folders, d) {
-			folders = append(folders, d)
-		}
 		if d != "" && !slices.Contains(m.dirs, d) {
 			m.dirs = append(m.dirs, d)
 		}
 	}
+	folders := joined(from, slices.DeleteFunc(slices.Clone(c.Dirs), func(d string) bool { return d == "" }))
+	orders := base
 	in := func(file string, u use) {
 		for _, at := range m.word(file, folders, u) {
 			if u == runs {
-				m.ordersFor(base, at)
+				m.ordersFor(orders, at)
 			}
 		}
 	}
 	if strings.ContainsAny(c.Name, `/\`) {
-		in(c.Name, runs)
+		in(c.Name, operands)
 	} else {
 		m.name(c.Name, program)
 	}
 	script := false
 	for i, w := range c.Words {
 		for _, file := range filesIn(w) {
-			use := runs
+			use := operands
 			if i > 0 && worksIn[c.Words[i-1]] || base == "cd" || base == "pushd" || strings.HasPrefix(w, "-") && worksIn[strings.SplitN(w, "=", 2)[0]] {
 				use = works
 			}
@@ -467,6 +466,9 @@ func (m *Aim) command(c *hazard.Command) {
 	if base == "git" {
 		m.commits(c.Words)
 	}
+	if pushes[base] {
+		orders = "git"
+	}
 	if impliedFiles[base] != nil {
 		m.implied(base, c.Words, folders, in)
 	}
@@ -485,7 +487,7 @@ func (m *Aim) implied(base string, words, dirs []string, in func(string, use)) {
 			}
 		}
 	}
-	if base == "git" {
+	if base == "git" || pushes[base] {
 		for dir := m.Folder; dir != "" && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 			info, err := os.Lstat(filepath.Join(dir, ".git"))
 			if err != nil {
@@ -537,6 +539,9 @@ func (m *Aim) word(file string, folders []string, u use) (names []string) {
 
 // isPattern reports whether a shell takes a word for a pattern of files' names.
 func isPattern(word string) bool { return strings.ContainsAny(word, "*?[") }
+
+// pushes are programs that have Git do something.
+var pushes = map[string]bool{"gh": true, "hub": true, "glab": true}
 
 // called notes the files of some folders that a pattern names.
 func (m *Aim) called(pattern string, dirs []string) {
@@ -617,15 +622,28 @@ func (m *Aim) commits(words []string) {
 		switch w {
 		case "--all", "--mirror", "--tags", "--branches", "--follow-tags":
 			m.once("it takes every branch or tag that is there")
+			m.references()
 		}
 		name, _, _ := strings.Cut(strings.TrimPrefix(w, "+"), ":")
 		if name == "" || strings.HasPrefix(name, "-") || name == "HEAD" || len(name) > 256 {
 			continue
 		}
-		if strings.ContainsAny(name, "~^") || strings.Contains(name, "@{") {
+		if strings.ContainsAny(name, "~^*") || strings.Contains(name, "@{") {
 			m.once("it names a commit by how far it is from another")
+			m.references()
 		}
 		m.name(strings.TrimPrefix(name, "refs/heads/"), commit)
+	}
+}
+
+// references notes all branches and tags of the repository, for what any of them may be taken by.
+func (m *Aim) references() {
+	for dir := m.Folder; dir != "" && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			m.name(filepath.Join(dir, ".git", "refs"), runs)
+			m.name(filepath.Join(dir, ".git", "packed-refs"), runs)
+			return
+		}
 	}
 }
 
@@ -707,7 +725,7 @@ func filesIn(word string) (files []string) {
 		return nil
 	}
 	add := func(s string) {
-		s = strings.TrimPrefix(strings.TrimPrefix(s, "@"), "file://")
+		s = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(s, "@"), "file://"), "fileb://")
 		if s != "" && !slices.Contains(files, s) {
 			files = append(files, s)
 		}
@@ -720,7 +738,7 @@ func filesIn(word string) (files []string) {
 	if _, value, ok := strings.Cut(word, "="); ok { // if=x
 		add(value)
 	}
-	pieces := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(",:;=", r) })
+	pieces := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(",:;=@{}\"' ", r) })
 	for _, piece := range pieces[:min(len(pieces), maxPieces)] {
 		if !strings.HasPrefix(piece, "-") && len(pieces) > 1 {
 			add(piece)

@@ -105,6 +105,9 @@ func settingsOf(dir string, left *int64) string {
 // made are folders that tools fill, in which nobody writes settings.
 var made = set(".git .github .gitlab .hg .svn node_modules vendor target dist build out .venv venv env __pycache__ .tox .nox .next .nuxt .cache .pytest_cache .mypy_cache .ruff_cache .idea .vscode coverage log logs tmp testdata fixtures docs")
 
+// ordersByName are files that programs take their orders from, beside those that are called …file.
+var ordersByName = set("tasks.py cdk.json eas.json app.json env.py build workspace build.zig meson.build project.json angular.json turbo.json nx.json lerna.json deno.json package.json cargo.toml pom.xml build.xml build.rs setup.py gradle-wrapper.jar flake.lock uv.lock")
+
 // isSetting reports whether a file of a project is one of settings, by its name.
 func isSetting(name string) bool {
 	low := strings.ToLower(name)
@@ -112,13 +115,13 @@ func isSetting(name string) bool {
 	ext := path.Ext(base)
 	stem := strings.TrimSuffix(base, ext)
 	switch {
-	case strings.HasPrefix(base, ".env"), strings.HasSuffix(base, "rc"), base == "procfile":
+	case strings.HasPrefix(base, ".env"), strings.HasSuffix(base, "rc"), strings.HasSuffix(stem, "file"), ordersByName[base]:
 		return true
 	case strings.Contains(base, "lock"):
 		return false
 	}
 	switch ext {
-	case ".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".env", ".properties", ".tfvars":
+	case ".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".env", ".properties", ".tfvars", ".hcl", ".nix", ".bzl", ".bazel", ".csproj", ".fsproj", ".props", ".targets", ".gradle":
 		return true
 	case "", ".json", ".jsonc", ".json5", ".rb", ".py", ".js", ".cjs", ".mjs", ".ts", ".php", ".exs", ".xml":
 		for part := range strings.FieldsFuncSeq(path.Dir(low)+"/"+stem, func(r rune) bool { return r == '/' || r == '.' }) {
