@@ -107,7 +107,14 @@ class Key:
         signed = False
         for line in signatures.decode("utf-8", "replace").splitlines():
             parts = line.split(" ")
-            if len(parts) != 3 or parts[0] != "\u2014" or parts[1] != self.name:
+            if len(parts) != 3 or parts[0] != "\u2014":
+                raise Bad("a line of its signatures is none")
+            try:
+                if len(base64.b64decode(parts[2], validate=True)) < 5:
+                    raise ValueError
+            except ValueError:
+                raise Bad("a line of its signatures is none")
+            if parts[1] != self.name:
                 continue
             signature = base64.b64decode(parts[2])
             if signature[:4] == self.id:

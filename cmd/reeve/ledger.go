@@ -293,7 +293,7 @@ func printReport(w io.Writer, r *ledger.Report) {
 			fmt.Fprintf(w, "  … and %d more\n", r.More)
 		}
 	}
-	if r.Pruned > 0 {
+	if r.Pruned > 0 && r.OK() {
 		fmt.Fprintf(w, "  pruned      records below %d were removed on purpose; their hashes still count\n", r.Pruned)
 	}
 	committed := ", all as committed"

@@ -213,7 +213,7 @@ var tracePrefixes = []string{
 	"front-end-https", "surrogate-", "x-varnish", "x-cache", "x-gateway-", "x-edge-",
 	"cdn-", "cf-", "fly-", "fastly-", "akamai-", "x-akamai-", "true-client-", "x-amzn-", "x-amz-cf-", "x-azure-", "x-arr-", "x-appengine-",
 	"x-cloud-trace-context", "x-goog-iap-", "x-vercel-", "x-nf-", "x-sucuri-", "incap-", "x-iinfo", "ngrok-", "tailscale-", "x-traefik", "x-haproxy",
-	"x-goog-authenticated-", "x-auth-request-", "x-authenticated-", "x-remote-", "remote-user", "x-webauth-", "x-host", "x-server-name",
+	"x-goog-authenticated-", "x-ms-client-principal", "x-ms-token-", "x-auth-request-", "x-authenticated-", "x-remote-", "remote-user", "x-webauth-", "x-host", "x-server-name",
 	"x-kong-", "x-linkerd", "l5d-", "x-istio",
 }
 

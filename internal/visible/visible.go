@@ -185,7 +185,7 @@ func blank(r rune) bool {
 func imitatesSign(r rune) bool { return r >= utf8.RuneSelf && strings.ContainsRune(likeSigns, r) }
 
 const likeSigns = "ǃⵑ" + "ʺˮ˝" + "ʹʻʼʽʾʿˈˊꞌ′‵՚ᛌ" + "¸‚ꓹ" + "‐‑‒⁃˗−➖Ⲻ﹘" + "․܁܂꘎ꓸ" + "⁄∕⟋╱⧸᜵Ⳇ" + "ː˸։∶⁚᛬ꓽ꞉᠃᠉" + ";" + "‹❮˂ᚲᐸ" + "᐀꓿⹀" + "›❯˃ᐳ" + "ʔɁॽ" +
-	"❲❨⦅❳❩⦆" + "∖⟍⧵⧹﹨" + "˄ˆ" + "ˋ՝‛" + "ǀ∣ⵏ❘।⸼ǁ∥" + "˜∼⁓῀" + "⁎∗✱" + "᛭➕" + "❴❵" + "﹍﹎﹏" + "﹟﹩﹠﹡﹢﹣﹤﹥﹦﹪﹫"
+	"❲❨⦅❳❩⦆" + "∖⟍⧵⧹﹨" + "˄ˆ" + "ˋ՝‛" + "ǀ∣ⵏ❘।⸼ǁ∥￨∙ᱼ" + "˜∼⁓῀" + "⁎∗✱" + "᛭➕" + "❴❵" + "﹍﹎﹏" + "﹟﹩﹠﹡﹢﹣﹤﹥﹦﹪﹫"
 
 func rightToLeft(r rune) bool {
 	return r >= 0x0590 && r <= 0x08ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefc || r >= 0x10800 && r <= 0x10fff || r >= 0x1e800 && r <= 0x1efff

@@ -120,8 +120,9 @@ func (p *Proxy) admit(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
+// hostOf is the name in a Host header. What stands behind the colon and is no port belongs to the name.
 func hostOf(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
+	if name, port, err := net.SplitHostPort(host); err == nil && strings.Trim(port, "0123456789") == "" {
 		host = name
 	}
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))

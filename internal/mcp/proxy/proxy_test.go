@@ -718,6 +718,7 @@ func TestHTTPHeaders(t *testing.T) {
 		{"version", "Mcp-Protocol-Version: 2025-06-18", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, 400, `"code":-32020`},
 		{"a batch", "Mcp-Method: ping", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, 400, `"code":-32020`},
 		{"another host", "Host: evil.example", call, 403, ""},
+		{"another name behind this one", "Host: 127.0.0.1:80.evil.example", call, 403, ""},
 		{"another site", "Origin: http://evil.example", call, 403, ""},
 		{"no page", "Origin: null", call, 403, ""},
 		{"no JSON", "Content-Type: text/plain", call, 415, ""},

@@ -248,5 +248,11 @@ func verify(file string) (err error) {
 	if err == nil && version == 0 {
 		err = errors.New("it is not a database of reeve")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	// A trigger would run with what the restored node writes, and a view stand in a table's place.
+	return query(c, "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')", func(stmt *sqlite.Stmt) error {
+		return fmt.Errorf("%w: it has a %s %.100q, which no node makes", layout.ErrDamaged, stmt.ColumnText(0), stmt.ColumnText(1))
+	})
 }

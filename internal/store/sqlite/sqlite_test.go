@@ -498,6 +498,18 @@ func TestBackup(t *testing.T) {
 			t.Errorf("%s: %v was left", name, left)
 		}
 	}
+	for _, statement := range []string{`CREATE TRIGGER more AFTER INSERT ON batch BEGIN DELETE FROM api_key; END`, `CREATE VIEW more AS SELECT 1`} {
+		bad := filepath.Join(t.TempDir(), "bad.db")
+		if err := os.WriteFile(bad, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := withFile(bad, sqlite.OpenReadWrite, func(c *sqlite.Conn) error { return execute(c, statement) }); err != nil {
+			t.Fatal(err)
+		}
+		if err := Restore(bad, filepath.Join(t.TempDir(), "four")); err == nil || !strings.Contains(err.Error(), "which no node makes") {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
 }
 
 // TestMerge merges heads over several levels, with crashes in between.
