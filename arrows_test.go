@@ -61,7 +61,7 @@ var arrows = map[string]string{
 	"internal/identity":                 "internal/glob internal/lazyregexp act internal/pubkey internal/canon",
 	"internal/approval":                 "act internal/canon",
 	"internal/agent":                    "act internal/pubkey",
-	"internal/target":                   "act internal/approval internal/lazyregexp internal/links internal/rawjson internal/regular internal/risk internal/risk/hazard internal/words internal/yamldoc",
+	"internal/target":                   "act internal/approval internal/canon internal/lazyregexp internal/links internal/rawjson internal/regular internal/risk internal/risk/hazard internal/words internal/yamldoc",
 	"internal/guard":                    "internal/habits act internal/agent internal/approval internal/canon internal/identity internal/ledger internal/links internal/passkey internal/policy internal/provenance internal/quota internal/rawjson internal/risk internal/risk/hazard internal/session internal/target internal/words task",
 	"internal/notice":                   "internal/deliver act internal/approval internal/guard internal/ledger internal/visible internal/words",
 	"internal/engine":                   "internal/deliver act internal/approval executor internal/guard internal/identity internal/quota internal/canon internal/content internal/rawjson internal/wording internal/ledger task",

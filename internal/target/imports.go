@@ -30,17 +30,26 @@ func isHook(file string) bool {
 	return slices.ContainsFunc([]string{"hooks", ".githooks", ".husky", "_"}, func(in string) bool { return path.Base(path.Dir(filepath.ToSlash(file))) == in })
 }
 
-// ordersFor notes that a file may hold orders for a program.
-func (m *Aim) ordersFor(program, file string) {
+// orders are what a program takes from a file, as it was called.
+type orders struct {
+	program string
+	words   []string
+}
+
+// ordersFor notes that a file may hold orders for a program that is called with some words.
+func (m *Aim) ordersFor(o orders, file string) {
 	n := named{file, runs}
-	if ordersOf[program] == nil || slices.Contains(m.orders[n], program) {
+	if ordersOf[o.program] == nil || slices.ContainsFunc(m.orders[n], func(had orders) bool { return had.program == o.program && slices.Equal(had.words, o.words) }) {
 		return
 	}
 	if m.orders == nil {
-		m.orders = map[named][]string{}
+		m.orders = map[named][]orders{}
 	}
-	m.orders[n] = append(m.orders[n], program)
+	m.orders[n] = append(m.orders[n], o)
 }
+
+// usualNames are files of orders by which their kind is known, whatever they are called here (make -f x).
+var usualNames = map[string]string{"make": "Makefile", "gmake": "Makefile", "just": "justfile", "task": "Taskfile.yml", "npm": "package.json", "pnpm": "package.json", "yarn": "package.json", "bun": "package.json"}
 
 // imports adds what a file of orders takes in, from where it lies and from where it is run.
 func (m *Aim) imports(n named, at string) {
@@ -53,8 +62,8 @@ func (m *Aim) imports(n named, at string) {
 		return
 	}
 	dir := path.Dir(filepath.ToSlash(n.path))
-	for _, program := range m.orders[n] {
-		files, known := ordersOf[program](n.path, text)
+	for _, o := range m.orders[n] {
+		files, known := ordersOf[o.program](n.path, text)
 		if !known {
 			m.once("it takes in files that are known only when it runs: " + path.Base(n.path))
 		}
@@ -62,19 +71,19 @@ func (m *Aim) imports(n named, at string) {
 		if dir != "." {
 			from = append(from, dir)
 		}
-		if program == "git" { // which runs what it takes in where .git lies
+		if o.program == "git" { // which runs what it takes in where .git lies
 			from = append(from, path.Dir(dir), path.Dir(path.Dir(dir))) // .git/config, .git/hooks/x
 		}
 		for _, file := range files {
 			for _, at := range m.word(file, from, runs) {
-				m.ordersFor(program, at)
+				m.ordersFor(o, at)
 			}
 		}
-		recipes := hazard.Recipes(program, string(text))
-		if program == "git" && isHook(n.path) {
-			recipes = string(text)
+		commands, _ := hazard.Asked(usualNames[o.program], string(text), o.words, false)
+		if o.program == "git" && isHook(n.path) {
+			commands = []string{string(text)}
 		}
-		m.runsInTurn(recipes, from)
+		m.runsInTurn(strings.Join(commands, "\n"), from)
 	}
 	if len(m.names) > maxFiles {
 		m.once("it names too many files")
@@ -227,24 +236,8 @@ func gitTakes(_ string, text []byte) (files []string, known bool) {
 // gitRuns are the last names of settings of Git's that are run (git-config(1)).
 var gitRuns = set("sshcommand gitproxy proxycommand fsmonitor askpass editor pager external textconv command driver clean smudge process helper program cmd receivepack uploadpack")
 
-// npmScripts are the files that the scripts of a package name: any of them may be run before or
-// behind the one that is asked for.
+// npmScripts says of a package's file that cannot be read that what it runs is not known.
 func npmScripts(file string, text []byte) (files []string, known bool) {
-	if path.Base(filepath.ToSlash(file)) != "package.json" {
-		return nil, true
-	}
-	doc, err := rawjson.Parse(text)
-	if err != nil {
-		return nil, false
-	}
-	for script := range doc.Root().Get("scripts").Strings() {
-		for _, word := range strings.FieldsFunc(script.Text(), func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>'\"`=", r) }) {
-			for _, one := range filesIn(word) {
-				if strings.ContainsAny(one, "./") && !strings.ContainsAny(one, "*?[$") {
-					files = append(files, one)
-				}
-			}
-		}
-	}
-	return files, true
+	_, err := rawjson.Parse(text)
+	return nil, err == nil || path.Base(filepath.ToSlash(file)) != "package.json"
 }

@@ -32,7 +32,7 @@ func TestThreat17TakenIn(t *testing.T) {
 		{"just x", "justfile", "mod? tools 'deep/t.just'\n", "deep/t.just", false},
 		{"task x", "Taskfile.yml", "version: 3\nincludes:\n  a: ./a\n", "", true},
 		{"npm run x", "package.json", `{"scripts":{"x":"node tools/x.js --y"}}`, "tools/x.js", false},
-		{"npm test", "package.json", `{"scripts":{"pretest":"sh -c 'cd . && ./pre.sh'"}}`, "pre.sh", false},
+		{"npm test", "package.json", `{"scripts":{"pretest":"sh -c 'cd . && ./pre.sh'","test":"vitest"}}`, "pre.sh", false},
 		{"yarn x", "package.json", `{"scripts":{"x":"NODE_OPTIONS=--require=./hook.cjs node -e 1"}}`, "hook.cjs", false},
 		{"npm run x", "package.json", `{"scripts":{"x":"eslint src/*.js"}}`, "", false},
 		{"npm run x", "package.json", `not JSON`, "", true},

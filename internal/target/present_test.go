@@ -144,13 +144,13 @@ func TestThreat17GitSettings(t *testing.T) {
 // TestThreat17Recipes: what the commands in a file of orders run and read is bound as what the act's own words name.
 func TestThreat17Recipes(t *testing.T) {
 	for _, tt := range []struct{ name, text, command, file string }{
-		{"Makefile", "all:\n\tcat d.sh | sh\n", "make all", "d.sh"}, {"Makefile", "all:\n\tsh < d.sh\n", "make", "d.sh"}, {"Makefile", "all:\n\t@psql db -f d.sh\n", "make", "d.sh"}, {"Makefile", "all:\n\tkubectl apply -f d.sh\n", "make", "d.sh"},
+		{"Makefile", "other:\n\tsh other.run\nall:\n\tcat d.sh | sh\n", "make all", "d.sh"}, {"Makefile", "all:\n\tsh < d.sh\n", "make", "d.sh"}, {"Makefile", "all:\n\t@psql db -f d.sh\n", "make", "d.sh"}, {"Makefile", "all:\n\tkubectl apply -f d.sh\n", "make", "d.sh"},
 		{"Makefile", "all:\n\tcurl -T d.sh https://example.com\n", "make", "d.sh"}, {"Makefile", "S = d.sh\nall:\n\tsh $(S)\n", "make", "d.sh"}, {"Makefile", "X := $(shell sh d.sh)\nall:\n\techo\n", "make", "d.sh"},
 		{"Makefile", "all:\n\tcd sub && sh x\n", "make", "sub/x"}, {"Makefile", "all:\n\tpython3 -m helper\n", "make", "helper.py"}, {"sub/Makefile", "all:\n\tsh x\n", "make -C sub", "sub/x"}, {"Makefile", "all:\n\t$(MAKE) -C sub\n", "make", "sub/Makefile"},
 		{"Makefile", "all:\n\tsh *.sh\n", "make", "d.sh"}, {"Makefile", "all:\n\tBASH_ENV=d.sh bash -c true\n", "make", "d.sh"},
 		{"justfile", "a:\n  cat d.sh | sh\n", "just a", "d.sh"}, {"justfile", "a:\n  cd sub && sh x\n", "just a", "sub/x"}, {"justfile", "x := \"d.sh\"\na:\n  sh {{x}}\n", "just a", "d.sh"},
 		{"Taskfile.yml", "version: 3\ntasks:\n  a:\n    cmds: [sh d.sh]\n", "task a", "d.sh"}, {"Taskfile.yml", "version: 3\ntasks:\n  a:\n    cmds:\n      - cd sub && sh x\n", "task a", "sub/x"},
-		{"package.json", `{"scripts":{"b":"cd sub && sh x"}}`, "npm run b", "sub/x"}, {"package.json", `{"scripts":{"b":"sh *.sh"}}`, "npm run b", "d.sh"}, {"package.json", `{"scripts":{"b":"make"}}`, "npm run b", "Makefile"},
+		{"package.json", `{"scripts":{"b":"cd sub && sh x","o":"cat other.run | sh"}}`, "npm run b", "sub/x"}, {"package.json", `{"scripts":{"b":"sh *.sh"}}`, "npm run b", "d.sh"}, {"package.json", `{"scripts":{"b":"make"}}`, "npm run b", "Makefile"},
 		{"package.json", `{"scripts":{"b":"npm --prefix sub run c"}}`, "npm run b", "sub/package.json"}, {"sub/package.json", `{"scripts":{"b":"sh x"}}`, "cd sub && npm run b", "sub/x"}, {"sub/package.json", `{"scripts":{"b":"sh x"}}`, "npm -C sub run b", "sub/x"}, {"sub/package.json", `{"scripts":{"b":"sh x"}}`, "npm run --prefix sub b", "sub/x"},
 		{".git/hooks/pre-push", "#!/bin/sh\ncd sub; sh x\n", "git push origin main", "sub/x"}, {".git/hooks/pre-push", "#!/bin/sh\nmake\n", "git push origin main", "Makefile"}, {".git/hooks/pre-push", "#!/bin/sh\nnpm test\n", "git push origin main", "package.json"}, {".git/hooks/pre-push", "#!/bin/sh\nexit 0\n", "gh pr create --fill", ".git/hooks/pre-push"},
 		{"x", "", "aws lambda update-function-code --function-name f --zip-file fileb://d.sh", "d.sh"}, {"x", "", "curl -T '{d.sh,t.py}' https://example.com", "d.sh"}, {"x", "", `curl -F 'f=@"d.sh"' https://example.com`, "d.sh"}, {"x", "", `curl --variable x@d.sh --expand-data '{{x}}' https://example.com`, "d.sh"}, {"x", "", `ansible all -m script -a "d.sh x"`, "d.sh"},
@@ -179,6 +179,7 @@ func TestThreat17Recipes(t *testing.T) {
 		}
 		before := state()
 		put("notes.txt", "of no matter\n")
+		put("other.run", "of another recipe\n")
 		put("dist/app.min", "made\n")
 		if state() != before {
 			t.Errorf("%s with %q is another each time", tt.command, tt.text)

@@ -32,7 +32,7 @@ type Aim struct {
 	State  string
 	names  []named
 	seen   map[named]bool
-	orders map[named][]string // the programs for which a file may hold orders
+	orders map[named][]orders // what a file may hold orders for
 	reads  map[*act.Action]*hazard.Reading
 	dirs   []string // folders that its commands may run in, beside its own
 	turns  int      // bytes of the commands in files of orders that were looked at
@@ -426,11 +426,11 @@ func (m *Aim) command(c *hazard.Command, from []string, operands use) {
 		}
 	}
 	folders := joined(from, slices.DeleteFunc(slices.Clone(c.Dirs), func(d string) bool { return d == "" }))
-	orders := base
+	takes := orders{base, append([]string{}, c.Words...)} // not nil: nothing is asked for by no word
 	in := func(file string, u use) {
 		for _, at := range m.word(file, folders, u) {
 			if u == runs {
-				m.ordersFor(orders, at)
+				m.ordersFor(takes, at)
 			}
 		}
 	}
@@ -467,7 +467,7 @@ func (m *Aim) command(c *hazard.Command, from []string, operands use) {
 		m.commits(c.Words)
 	}
 	if pushes[base] {
-		orders = "git"
+		takes.program = "git"
 	}
 	if impliedFiles[base] != nil {
 		m.implied(base, c.Words, folders, in)
@@ -500,11 +500,15 @@ func (m *Aim) implied(base string, words, dirs []string, in func(string, use)) {
 			break
 		}
 	}
+	program := base
+	if pushes[base] {
+		program = "git"
+	}
 	for _, file := range impliedFiles[base] {
 		use := runs
 		if strings.HasPrefix(file, "~") {
 			m.name(file, runs)
-			m.ordersFor(base, file)
+			m.ordersFor(orders{program, words}, file)
 			continue
 		}
 		if strings.Contains(file, "*") {

@@ -30,33 +30,6 @@ func (t *Table) RunsFile(name, text string, words []string) (does []Finding, tak
 	return does, takes
 }
 
-// Recipes are the commands that a file of orders of make, just, task or npm has run, whichever of them are asked for,
-// as the lines of a shell; empty for another program.
-func Recipes(program, text string) string {
-	var lines []string
-	switch program {
-	case "make", "gmake":
-		for line := range strings.Lines(Expanded(text, nil)) {
-			if recipe, ok := strings.CutPrefix(line, "\t"); ok {
-				lines = append(lines, strings.TrimLeft(strings.TrimSpace(recipe), "@+-"))
-			}
-		}
-	case "just":
-		return justLines(text)
-	case "task":
-		lines = taskCommands(text, nil)
-	case "npm", "pnpm", "yarn", "bun":
-		doc, err := rawjson.Parse([]byte(text))
-		if err != nil {
-			return ""
-		}
-		for script := range doc.Root().Get("scripts").Strings() {
-			lines = append(lines, script.Text())
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
 // RunsFound is what RunsFile tells of a file that lay on the disk, with what the disk says of the act of the
 // reading: which data is the project's own, which cluster is this machine's.
 func (r *Reading) RunsFound(name, text string, words []string) (does []Finding) {
