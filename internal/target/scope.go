@@ -282,6 +282,10 @@ func (m *Aim) read(a *act.Action) {
 	for _, file := range opened { // in whichever folder: they are told before the command that goes there
 		m.word(file, joined([]string{""}, m.dirs), runs)
 	}
+	given := map[string]bool{} // beside them stands what the agent's program adds to each call, such as its number
+	for i := range a.Arguments {
+		given[a.Arguments[i].Name] = true
+	}
 	for i, p := range read.Parts() {
 		l := &a.Content[i]
 		if where[l.Text] || l.Fixed && howLong[l.Text] {
@@ -290,7 +294,7 @@ func (m *Aim) read(a *act.Action) {
 		if p.Path {
 			m.name(l.Text, goes)
 		}
-		if !writing && !p.Words && !showing[a.Canonical] && !(p.Use == hazard.Run && a.Canonical == canon.Shell) {
+		if !writing && !p.Words && given[l.Arg] && !showing[a.Canonical] && !(p.Use == hazard.Run && a.Canonical == canon.Shell) {
 			m.mentions(l.Text)
 		}
 	}
@@ -828,6 +832,9 @@ func (m *Aim) Look() *approval.Scope {
 			f.Real = ""
 		}
 		m.Files = append(m.Files, f)
+		if f.Sum == "unknown" && f.Real == "" {
+			f.Sum = "absent" // the same act may come by a door that knows its folder, and by one that does not
+		}
 		fmt.Fprintf(h, "%q %q %q\n", f.Path, f.Real, f.Sum)
 		if info, err := os.Stat(f.Real); f.Sum == unreadable && err == nil {
 			fmt.Fprintf(h, "%d %d\n", info.Size(), info.ModTime().UnixNano())
