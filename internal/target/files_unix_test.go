@@ -5,6 +5,8 @@ package target
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -52,6 +54,34 @@ func TestThreat10NamedFiles(t *testing.T) {
 			case <-time.After(10 * time.Second):
 				t.Errorf("%s waits for %s as %s", tt[0], what, tt[1])
 			}
+		}
+	}
+}
+
+// TestThreat10Patterns: a pattern of all that there is, in however many folders, is not looked for on the whole disk.
+func TestThreat10Patterns(t *testing.T) {
+	for _, command := range []string{
+		"sh /*/*/*/*/*/*", "sh ../../../../../*/*/*/*/*", strings.Repeat("cd a; ", 70) + strings.Repeat("sh */*/*; ", 200), "make", "foo " + strings.Repeat("/usr/*/*,", 400),
+	} {
+		a := call("shell", "command", strconv.Quote(command))
+		a.Folder = t.TempDir()
+		recipe := "all:\n" + strings.Repeat("\tcd "+strings.Repeat("b", 20)+" && sh */*/*/* a b c d e f g h i j k\n", 900)
+		if err := os.WriteFile(filepath.Join(a.Folder, "Makefile"), []byte(recipe), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan *Aim)
+		go func() {
+			m := Of(a, &act.Decision{}, false)
+			m.Look()
+			done <- m
+		}()
+		select {
+		case m := <-done:
+			if len(m.names) > 2*maxFiles {
+				t.Errorf("%.40s: %d names", command, len(m.names))
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%.40s: it is looked for for ever", command)
 		}
 	}
 }

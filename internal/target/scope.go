@@ -29,13 +29,14 @@ type Aim struct {
 	approval.Scope
 	// State is a digest of what stands in the files that the act names and takes its orders from, as far as
 	// they are known: also where it can be agreed to once only. It is known when they were looked at.
-	State  string
-	names  []named
-	seen   map[named]bool
-	orders map[named][]orders // what a file may hold orders for
-	reads  map[*act.Action]*hazard.Reading
-	dirs   []string // folders that its commands may run in, beside its own
-	turns  int      // bytes of the commands in files of orders that were looked at
+	State    string
+	names    []named
+	seen     map[named]bool
+	orders   map[named][]orders // what a file may hold orders for
+	reads    map[*act.Action]*hazard.Reading
+	dirs     []string // folders that its commands may run in, beside its own
+	turns    int      // bytes of the commands in files of orders that were looked at
+	patterns int      // whose files were looked for
 }
 
 // named is a file that an act names.
@@ -551,6 +552,12 @@ func isPattern(word string) bool { return strings.ContainsAny(word, "*?[") }
 // pushes are programs that have Git do something.
 var pushes = map[string]bool{"gh": true, "hub": true, "glab": true}
 
+// Bounds of the patterns of which the files are looked for: how many, and how many of a path's parts are patterns.
+const (
+	maxPatterns = 32
+	maxDeep     = 2
+)
+
 // called notes the files of some folders that a pattern names.
 func (m *Aim) called(pattern string, dirs []string) {
 	for _, dir := range dirs {
@@ -561,10 +568,22 @@ func (m *Aim) called(pattern string, dirs []string) {
 		} else if filepath.IsAbs(pattern) {
 			whole = pattern
 		}
-		found, err := filepath.Glob(whole)
-		if err != nil || len(found) > maxFiles || strings.Contains(pattern, "**") {
+		m.patterns++
+		fixed, deep := whole, 0
+		for isPattern(fixed) {
+			if isPattern(filepath.Base(fixed)) {
+				deep++
+			}
+			fixed = filepath.Dir(fixed)
+		}
+		var found []string
+		err := filepath.ErrBadPattern
+		if m.patterns <= maxPatterns && deep <= maxDeep && !strings.Contains(pattern, "**") {
+			found, err = filepath.Glob(whole)
+		}
+		if err != nil || len(found) > maxFiles {
 			m.once("it names too many files")
-			m.name(at, runs) // what lies there, whichever of it is meant
+			m.name(strings.NewReplacer(`\\`, `\`, `\*`, "*", `\?`, "?", `\[`, "[").Replace(fixed), runs) // what lies there, whichever of it is meant
 			continue
 		}
 		for _, file := range found {
@@ -757,7 +776,11 @@ func filesIn(word string) (files []string) {
 
 func (m *Aim) name(file string, u use) {
 	n := named{file, u}
-	if !m.seen[n] {
+	switch {
+	case m.seen[n]:
+	case len(m.names) > maxFiles: // what names no end of them costs no more
+		m.once("it names too many files")
+	default:
 		m.seen[n] = true
 		m.names = append(m.names, n)
 	}
