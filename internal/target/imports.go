@@ -80,8 +80,11 @@ func (m *Aim) imports(n named, at string) {
 			}
 		}
 		commands, _ := hazard.Asked(usualNames[o.program], string(text), o.words, false)
-		if o.program == "git" && isHook(n.path) {
+		switch {
+		case o.program == "git" && isHook(n.path):
 			commands = []string{string(text)}
+		case o.program == "git":
+			commands = gitCommands(text)
 		}
 		m.runsInTurn(strings.Join(commands, "\n"), from)
 	}
@@ -135,35 +138,6 @@ func joined(from, below []string) []string {
 	}
 	return folders
 }
-
-// scriptsIn are the files that the lines of a file of orders run, as they are named there: what stands where a
-// command begins, and behind a program that is told a script.
-func scriptsIn(text []byte) (files []string) {
-	for line := range strings.Lines(apart.Replace(string(text))) {
-		begins := true
-		for word := range strings.FieldsSeq(line) {
-			word = strings.Trim(word, `"'`)
-			name := strings.TrimLeft(word, "@+-")
-			switch {
-			case len(word) == 1 && strings.Contains(";&|()", word):
-				begins = true
-			case !begins, name == "", strings.HasPrefix(word, "--"), strings.HasSuffix(word, ":"), strings.Contains(name, "="):
-			case readsProgram[name], passesOn[name], beginsCommand[name]:
-			default:
-				begins = strings.HasPrefix(word, "-") && !strings.ContainsAny(name, "./") // an option
-				if strings.ContainsAny(name, "./") && len(files) < maxFiles && !slices.Contains(files, name) {
-					files = append(files, name)
-				}
-			}
-		}
-	}
-	return files
-}
-
-var (
-	apart         = strings.NewReplacer(";", " ; ", "&", " & ", "|", " | ", "(", " ( ", ")", " ) ")
-	beginsCommand = set(". source exec then do else eval run tsx ts-node")
-)
 
 var (
 	makeInclude = lazyregexp.New(`(?m)^[ \t]*(?:-|s)?(?:include|load)[ \t]+(.*)$`)
@@ -220,17 +194,25 @@ func taskIncludes(_ string, text []byte) (files []string, known bool) {
 	return nil, !taskInclude.Match(text)
 }
 
-// gitTakes are the files that settings of Git's take in, the folder of hooks, and what else they run.
+// gitTakes are the files of settings that those of Git's take in, and the folder of hooks.
 func gitTakes(_ string, text []byte) (files []string, known bool) {
 	for _, s := range settingsOfGit(string(text)) {
 		section, _, _ := strings.Cut(s.Key, ".")
 		if (section == "include" || section == "includeif") && strings.HasSuffix(s.Key, ".path") || s.Key == "core.hookspath" {
 			files = append(files, s.Value)
-		} else if command, shell := strings.CutPrefix(s.Value, "!"); shell || gitRuns[s.Key[strings.LastIndexByte(s.Key, '.')+1:]] {
-			files = append(files, scriptsIn([]byte(command))...)
 		}
 	}
 	return files, true
+}
+
+// gitCommands are the commands in settings of Git's.
+func gitCommands(text []byte) (commands []string) {
+	for _, s := range settingsOfGit(string(text)) {
+		if command, shell := strings.CutPrefix(s.Value, "!"); shell || gitRuns[s.Key[strings.LastIndexByte(s.Key, '.')+1:]] {
+			commands = append(commands, command)
+		}
+	}
+	return commands
 }
 
 // gitRuns are the last names of settings of Git's that are run (git-config(1)).

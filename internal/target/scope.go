@@ -431,7 +431,7 @@ func (m *Aim) command(c *hazard.Command, from []string, operands use) {
 		}
 	}
 	folders := joined(from, slices.DeleteFunc(slices.Clone(c.Dirs), func(d string) bool { return d == "" }))
-	takes := orders{base, append([]string{}, c.Words...)} // not nil: nothing is asked for by no word
+	takes := orders{goesByOf(base), append([]string{}, c.Words...)} // not nil: nothing is asked for by no word
 	in := func(file string, u use) {
 		for _, at := range m.word(file, folders, u) {
 			if u == runs {
@@ -471,9 +471,6 @@ func (m *Aim) command(c *hazard.Command, from []string, operands use) {
 	if base == "git" {
 		m.commits(c.Words)
 	}
-	if pushes[base] {
-		takes.program = "git"
-	}
 	if impliedFiles[base] != nil {
 		m.implied(base, c.Words, folders, in)
 	}
@@ -492,7 +489,7 @@ func (m *Aim) implied(base string, words, dirs []string, in func(string, use)) {
 			}
 		}
 	}
-	if base == "git" || pushes[base] {
+	if goesByOf(base) == "git" {
 		for dir := m.Folder; dir != "" && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
 			info, err := os.Lstat(filepath.Join(dir, ".git"))
 			if err != nil {
@@ -505,15 +502,11 @@ func (m *Aim) implied(base string, words, dirs []string, in func(string, use)) {
 			break
 		}
 	}
-	program := base
-	if pushes[base] {
-		program = "git"
-	}
 	for _, file := range impliedFiles[base] {
 		use := runs
 		if strings.HasPrefix(file, "~") {
 			m.name(file, runs)
-			m.ordersFor(orders{program, words}, file)
+			m.ordersFor(orders{goesByOf(base), words}, file)
 			continue
 		}
 		if strings.Contains(file, "*") {
@@ -549,8 +542,13 @@ func (m *Aim) word(file string, folders []string, u use) (names []string) {
 // isPattern reports whether a shell takes a word for a pattern of files' names.
 func isPattern(word string) bool { return strings.ContainsAny(word, "*?[") }
 
-// pushes are programs that have Git do something.
-var pushes = map[string]bool{"gh": true, "hub": true, "glab": true}
+// goesByOf is the program whose orders a program goes by: the clients of forges have Git push.
+func goesByOf(program string) string {
+	if program == "gh" || program == "hub" || program == "glab" {
+		return "git"
+	}
+	return program
+}
 
 // Bounds of the patterns of which the files are looked for: how many, and how many of a path's parts are patterns.
 const (
